@@ -1,0 +1,1 @@
+"""One outside system each; third-party clients and their errors end here."""

@@ -1,0 +1,1 @@
+"""The node agent: GPU instances through NVML on one node."""

@@ -1,0 +1,1 @@
+"""The command line: parse, wire the parts, print, exit code."""

@@ -1,0 +1,1 @@
+"""The loop: observe, advance rollouts, plan, gate, start rollouts, report."""

@@ -1,0 +1,72 @@
+"""What is asked for: pods as atomic bundles with the nodes that may take them.
+
+A bundle is what one pod needs on one node. Pods alike in bundle, eligibility and
+weight form one group, so the planner's size grows with kinds, not with pods.
+"""
+
+from dataclasses import dataclass, field
+
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.objects import PodRef
+from autoscaler.domain.reasons import PodNote
+
+
+@dataclass(frozen=True, slots=True)
+class DemandGroup:
+    """Pods that are interchangeable for the planner.
+
+    Parameters
+    ----------
+    bundle
+        What each pod needs on one node, by resource name
+        (``{"nvidia.com/mig-1g.5gb": 1}``).
+    eligible
+        Names of the nodes that may take them.
+    weight
+        Priority weight, 1 by default.
+    pods
+        Oldest first.
+    gang
+        Name of the pod group, ``namespace/name``; empty for none. A gang counts
+        as a whole or not at all.
+    gang_min
+        How many of ``pods`` must be served together, 0 for none.
+    """
+
+    bundle: Counts
+    eligible: frozenset[str]
+    weight: float = 1.0
+    pods: tuple[PodRef, ...] = ()
+    gang: str = ""
+    gang_min: int = 0
+
+    @property
+    def number(self) -> int:
+        """How many pods."""
+        return len(self.pods)
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """All demand of one moment.
+
+    Parameters
+    ----------
+    groups
+        Pods that no free capacity of today's layout serves, and those it does:
+        the planner serves both, so that it never takes away what the latter need.
+    running
+        Instances held by bound pods, by pool and resource name.
+    queued
+        Work without a pod yet, by resource name: a hedge, never pending pods.
+    ignored
+        Pods that ask for GPUs and are not demand, each with the reason.
+    impossible
+        Pods that no layout of the fleet can serve, each with the reason.
+    """
+
+    groups: tuple[DemandGroup, ...] = ()
+    running: dict[str, Counts] = field(default_factory=dict)
+    queued: Counts = Counts()
+    ignored: tuple[PodNote, ...] = ()
+    impossible: tuple[PodNote, ...] = ()

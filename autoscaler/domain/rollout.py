@@ -1,0 +1,100 @@
+"""A rollout: one node's change, from closing it to its release.
+
+The journal is the only memory of a rollout; it lives in an annotation of the
+node that is being changed, and every write to the node carries the journal's new
+step in the same patch. ``domain.transition`` holds the state machine.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from autoscaler.domain.counts import Counts
+
+
+class State(StrEnum):
+    """Where a rollout stands; see the table in ``docs/rollout.md``."""
+
+    CLOSED = "closed"
+    DRAINING = "draining"
+    APPLYING = "applying"
+    REPAIRING = "repairing"
+    ROLLING_BACK = "rolling-back"
+    QUARANTINED = "quarantined"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a configuration makes of a node.
+
+    Parameters
+    ----------
+    config_name
+        Value of ``nvidia.com/mig.config``; ``None`` when the node had none.
+    gpus
+        Profile counts of every GPU, in index order; ``None`` for MIG off.
+    resources
+        What the node then advertises, by resource name.
+    """
+
+    config_name: str | None
+    gpus: tuple[Counts | None, ...]
+    resources: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """Everything a new leader needs to go on with a rollout.
+
+    Parameters
+    ----------
+    id
+        Id of this rollout.
+    plan
+        Id of the plan it belongs to.
+    holder, epoch
+        Identity of the replica that last wrote it, and its Lease's transitions.
+    state, state_since_s
+        Present state and the time it was entered (epoch seconds).
+    attempt
+        Failed rollouts of this node in a row, for the back-off.
+    deadline_s
+        When the present state must be over.
+    cordoned_at_s, config_written_at_s, settled_since_s
+        Times that waits are computed from; ``None`` until they happened.
+    before, target
+        Layout before the change and after it.
+    was_unschedulable
+        Whether the node was cordoned before us (then we leave it so).
+    recordoned
+        Whether we already cordoned again after a foreign uncordon.
+    node_uid
+        The node it is about; another uid is another node.
+    marks
+        Previous values of annotations we set (``None``: was absent).
+    gpus
+        Indexes of the GPUs that change.
+    evictions
+        Pods the plan may evict, ``namespace/name``.
+    """
+
+    id: str
+    plan: str
+    holder: str
+    epoch: int
+    state: State
+    state_since_s: float
+    deadline_s: float
+    before: Layout
+    target: Layout
+    node_uid: str
+    attempt: int = 0
+    cordoned_at_s: float | None = None
+    config_written_at_s: float | None = None
+    settled_since_s: float | None = None
+    was_unschedulable: bool = False
+    recordoned: bool = False
+    marks: Mapping[str, str | None] = field(default_factory=dict)
+    gpus: tuple[int, ...] = ()
+    evictions: tuple[str, ...] = ()
+    reason: str = ""

@@ -1,0 +1,1 @@
+"""The decision: which mix each node should have, what it gains and costs, what forbids it."""

@@ -1,0 +1,1 @@
+"""HTTP served to others: metrics, health and the status page."""
