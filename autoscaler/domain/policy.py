@@ -68,8 +68,12 @@ class Section(BaseModel):
     """Base of all sections: strict, frozen, no unknown keys."""
 
     model_config = ConfigDict(
-        strict=True, extra="forbid", frozen=True, alias_generator=to_camel,
-        validate_default=True, populate_by_name=True,
+        strict=True,
+        extra="forbid",
+        frozen=True,
+        alias_generator=to_camel,
+        validate_default=True,
+        populate_by_name=True,
     )
 
 
@@ -77,8 +81,6 @@ Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 ALL_DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 ClockTime = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$|^24:00$")]
 ProfileAmounts = dict[str, Annotated[int, Field(ge=0)]]
-
-
 
 
 def check_amount(value: int | str) -> int | str:
