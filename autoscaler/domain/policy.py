@@ -84,7 +84,7 @@ ProfileAmounts = dict[str, Annotated[int, Field(ge=0)]]
 
 
 def check_amount(value: int | str) -> int | str:
-    """Return a whole number >= 0 or a percentage text such as ``10%``, else raise ValueError."""
+    """Return a whole number >= 0 or a percentage like ``10%``; else ValueError."""
     if isinstance(value, str) and not re.fullmatch(r"(\d{1,2}|100)%", value):
         raise ValueError(f"neither a whole number nor a percentage like 10%: {value!r}")
     if isinstance(value, int) and value < 0:
