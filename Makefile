@@ -1,0 +1,61 @@
+# Commands of the repository; `make help` lists them.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PYTEST := $(BIN)/python -m pytest
+# Where tools live that tests use and pip cannot give (kubectl, prometheus).
+export PATH := $(CURDIR)/.tools/bin:$(PATH)
+
+.PHONY: help setup demo test check fmt bench tools ci lock schema
+
+help:  ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## (.*)/  \1|\2/' | column -t -s '|'
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: requirements/demo.lock pyproject.toml | $(VENV)/bin/python
+	@echo "Installing what the demo needs into $(VENV) ..."
+	$(PIP) install --require-hashes -r requirements/demo.lock
+	$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.test: requirements/test.lock $(VENV)/.demo
+	@echo "Installing what the tests need into $(VENV) ..."
+	$(PIP) install --require-hashes -r requirements/test.lock
+	@touch $@
+
+setup: $(VENV)/.test  ## Make the virtual environment with everything in it
+
+demo: $(VENV)/.demo  ## Watch the whole product on the embedded cluster
+	@$(BIN)/mig-autoscaler demo $(DEMO_ARGS)
+
+test: $(VENV)/.test  ## Run all tests (under five minutes on two cores)
+	$(PYTEST) -q -n 2 --dist loadfile tests
+
+check: $(VENV)/.test  ## Format, lint, types, import contracts, generated files
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+
+fmt: $(VENV)/.test  ## Format the code and fix what can be fixed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.test  ## Time planning on large fleets; prints, never fails on seconds
+	$(BIN)/python -m benchmarks.run
+
+tools: $(VENV)/bin/python  ## Install kubectl and Prometheus where they are missing (as root: Debian packages)
+	tools/install.sh
+
+ci: tools check  ## What CI runs: checks and all tests, nothing skipped for a missing tool
+	REQUIRED_MARKERS=kubectl,prometheus $(MAKE) test
+
+lock: $(VENV)/bin/python  ## Write the lock files anew
+	$(PIP) install pip-tools
+	$(BIN)/pip-compile -q --strip-extras --allow-unsafe --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --extra simulation --extra build -o requirements/demo.lock pyproject.toml
+	$(BIN)/pip-compile -q --strip-extras --allow-unsafe --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --extra simulation --extra build --extra dev -c requirements/demo.lock -o requirements/test.lock pyproject.toml
