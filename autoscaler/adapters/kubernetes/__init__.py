@@ -1,0 +1,1 @@
+"""The Kubernetes API: raw objects, their slim values, and the cluster port."""

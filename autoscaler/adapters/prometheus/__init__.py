@@ -1,0 +1,1 @@
+"""Prometheus: demand counts and the activity of GPU instances."""
