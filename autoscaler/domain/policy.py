@@ -1,43 +1,84 @@
 """The policy: everything an operator may set, with defaults and their reasons.
 
 One model serves the file, the schema and the code. Python names carry units
-(``cooldown_s``); the file says ``cooldown: 30m``. Reading files, positions of
-errors and hot reload are the business of ``adapters.policy_file``.
+(``cooldown_s``); the file says ``cooldown: 30m``. The text under each field is its
+description in the schema. Reading files, positions of errors and hot reload are
+the business of ``adapters.policy_file``.
 """
 
-import re
-from datetime import date
+import hashlib
+import json
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import (
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
-UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+from autoscaler.domain.pool import Driver, Pool, Reserve, Strategy
+from autoscaler.domain.quantity import (
+    ALL_DAYS,
+    Day,
+    Duration,
+    NumberOrPercent,
+    duration,
+    parse_duration,
+)
+from autoscaler.domain.schedule import (
+    DailySpan,
+    FloorSpan,
+    Freeze,
+    ProfileAmounts,
+    ScheduledPeak,
+)
+from autoscaler.domain.section import (
+    NAME_PATTERN,
+    NOT_YET,
+    Name,
+    Problem,
+    Section,
+    Text,
+    refuse,
+)
 
-
-def parse_duration(value: object) -> float:
-    """Return seconds of a duration such as ``90s``, ``1h30m`` or ``14d``.
-
-    Raises
-    ------
-    ValueError
-        When it is not a text of numbers with units s, m, h, d or w.
-    """
-    if isinstance(value, float):
-        return value
-    if not isinstance(value, str) or not re.fullmatch(r"(\d+(\.\d+)?[smhdw])+", value):
-        raise ValueError(f"not a duration like 30s, 1h30m or 14d: {value!r}")
-    parts = re.findall(r"(\d+(?:\.\d+)?)([smhdw])", value)
-    return sum(float(number) * UNITS_S[unit] for number, unit in parts)
-
-
-DURATION_SCHEMA: dict[str, Any] = {"type": "string", "pattern": r"^(\d+(\.\d+)?[smhdw])+$"}
-Duration = Annotated[
-    float,
-    BeforeValidator(parse_duration, json_schema_input_type=str),
-    Field(ge=0, allow_inf_nan=False),
+__all__ = [
+    "ALL_DAYS",
+    "BasicAuth",
+    "Budgets",
+    "DailySpan",
+    "Day",
+    "DemandRules",
+    "Disruption",
+    "Driver",
+    "Duration",
+    "EvictionRules",
+    "FloorSpan",
+    "ForecastRules",
+    "Freeze",
+    "LoopRules",
+    "Metadata",
+    "MigManager",
+    "Mode",
+    "NumberOrPercent",
+    "PendingRules",
+    "PlanningRules",
+    "Policy",
+    "Pool",
+    "ProfileAmounts",
+    "Prometheus",
+    "Reserve",
+    "RolloutRules",
+    "ScheduledPeak",
+    "Section",
+    "Strategy",
+    "parse_duration",
+    "policy_hash",
 ]
+
+
+Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Mode(StrEnum):
@@ -49,220 +90,279 @@ class Mode(StrEnum):
     AUTO = "auto"
 
 
-class Driver(StrEnum):
-    """How a pool's GPUs are changed."""
-
-    MIG_MANAGER = "mig-manager"
-    AGENT = "agent"
-
-
-class Strategy(StrEnum):
-    """MIG strategy of the device plugin."""
-
-    NONE = "none"
-    SINGLE = "single"
-    MIXED = "mixed"
-
-
-class Section(BaseModel):
-    """Base of all sections: strict, frozen, no unknown keys."""
-
-    model_config = ConfigDict(
-        strict=True,
-        extra="forbid",
-        frozen=True,
-        alias_generator=to_camel,
-        validate_default=True,
-        populate_by_name=True,
-    )
-
-
-Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-ALL_DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-ClockTime = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$|^24:00$")]
-ProfileAmounts = dict[str, Annotated[int, Field(ge=0)]]
-
-
-def check_amount(value: int | str) -> int | str:
-    """Return a whole number >= 0 or a percentage like ``10%``; else ValueError."""
-    if isinstance(value, str) and not re.fullmatch(r"(\d{1,2}|100)%", value):
-        raise ValueError(f"neither a whole number nor a percentage like 10%: {value!r}")
-    if isinstance(value, int) and value < 0:
-        raise ValueError(f"negative: {value}")
-    return value
-
-
-NumberOrPercent = Annotated[int | str, AfterValidator(check_amount)]
-
-
-class DailySpan(Section):
-    """A span of local time on some weekdays; past midnight it belongs to its start day."""
-
-    days: tuple[Day, ...] = ALL_DAYS
-    start: ClockTime
-    end: ClockTime
-    time_zone: str = "UTC"
-
-
-class FloorSpan(DailySpan):
-    """A floor that holds at some times only."""
-
-    profiles: ProfileAmounts
-
-
-class Reserve(Section):
-    """Nodes kept whole."""
-
-    full_gpu_nodes: NumberOrPercent = 0
-
-
-class Pool(Section):
-    """A set of nodes that is planned together."""
-
-    name: str
-    node_selector: dict[str, str] = {}
-    driver: Driver = Driver.MIG_MANAGER
-    strategy: Strategy = Strategy.MIXED
-    profiles: tuple[str, ...] | None = None
-    reserve: Reserve = Reserve()
-    floors: ProfileAmounts | tuple[FloorSpan, ...] = {}
-    ceilings: ProfileAmounts = {}
-
-
 class BasicAuth(Section):
     """HTTP basic authentication."""
 
-    username: str
-    password_file: str
+    username: Text
+    """User name."""
+
+    password_file: Text
+    """File that holds the password; read on every call, because secrets rotate."""
 
 
 class Prometheus(Section):
     """Where metrics come from."""
 
-    url: str
-    timeout_s: Duration = Field(default=10.0, alias="timeout")
-    bearer_token_file: str | None = None
+    url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#]+[^\s?#]*$")]
+    """Address of the HTTP API, e.g. "http://prometheus.monitoring:9090"."""
+
+    timeout_s: Duration = duration("10s", positive=True)
+    """Time one query may take, all tries together. Default: 10s, a third of the loop's
+    interval, so that a slow Prometheus costs metrics and not the cycle."""
+
+    bearer_token_file: Text | None = None
+    """File that holds a bearer token; read on every call, because tokens rotate.
+    Default: no token."""
+
     basic_auth: BasicAuth | None = None
-    ca_file: str | None = None
-    headers: dict[str, str] = {}
-    queries: dict[str, str] = {}
+    """User name and password. Default: none."""
+
+    ca_file: Text | None = None
+    """File with the certificates to trust. Default: those of the system."""
+
+    headers: dict[Text, str] = Field(default={})
+    """Headers to send, e.g. X-Scope-OrgID for a tenant. Default: none."""
+
+    queries: dict[Text, Text] = Field(default={})
+    """Queries to use in place of the built-in ones, by name. Default: none, because the
+    built-in ones read what NVIDIA's exporter and kube-state-metrics write."""
+
+    @model_validator(mode="after")
+    def _check_login(self) -> Self:
+        if self.basic_auth is not None and self.bearer_token_file is not None:
+            refuse([Problem(("basicAuth",), "cannot go with bearerTokenFile; keep one")])
+        return self
 
 
 class PendingRules(Section):
     """Which pending pods count."""
 
-    min_age_s: Duration = Field(default=0.0, alias="minAge")
-
-
-class ScheduledPeak(DailySpan):
-    """Demand that is known to come."""
-
-    name: str
-    profiles: ProfileAmounts
+    min_age_s: Duration = duration("0s")
+    """Age from which a pending pod counts as demand. Default: 0s, because a proposal must
+    persist anyway before anything starts."""
 
 
 class ForecastRules(Section):
     """Demand expected from history."""
 
-    history_s: Duration = Field(default=14 * 86400.0, alias="history")
-    horizon_s: Duration = Field(default=4 * 3600.0, alias="horizon")
+    history_s: Duration = duration("14d", positive=True)
+    """How far back to look. Default: 14d, two of each weekday."""
+
+    horizon_s: Duration = duration("4h", positive=True)
+    """How far ahead to look. Default: 4h, longer than re-cutting a fleet takes."""
 
 
 class DemandRules(Section):
     """What counts as demand."""
 
     pending: PendingRules = PendingRules()
-    scheduled: tuple[ScheduledPeak, ...] = ()
-    forecast: ForecastRules | None = None
+    """Which pending pods count."""
 
+    scheduled: Annotated[
+        tuple[ScheduledPeak, ...], Field(json_schema_extra={NOT_YET: True})
+    ] = ()
+    """Demand known to come at times of the week. Default: none."""
 
-class Freeze(Section):
-    """Days on which nothing starts; both ends included."""
-
-    from_: date = Field(alias="from")
-    to: date
-    time_zone: str = "UTC"
+    forecast: Annotated[ForecastRules | None, Field(json_schema_extra={NOT_YET: True})] = None
+    """Expect demand from history. Default: off, because a forecast needs weeks of
+    metrics first."""
 
 
 class Budgets(Section):
     """How much may be out of service."""
 
     nodes: NumberOrPercent = 1
+    """Nodes that may be out of service at once: a number, or a percentage of the nodes of
+    all pools, rounded down (10% of 5 is 0). Open rollouts, cordoned and NotReady nodes
+    count. Zero means that nothing starts. Default: 1, the least that does anything."""
+
     per_hour: Annotated[int, Field(ge=0)] = 4
+    """Rollouts that may start in any 60 minutes. Zero means that nothing starts.
+    Default: 4, so that a wrong policy meets a person before it has met the fleet."""
 
 
 class EvictionRules(Section):
     """Whether pods may be evicted, and which."""
 
     enabled: bool = False
+    """Whether pods may be evicted for a change. Default: false, because an eviction
+    is a loss to someone; changes then wait until pods have finished."""
+
     jobs: bool = False
+    """Whether pods of Jobs may be evicted too. Default: false, because a Job that is
+    evicted starts again from nothing."""
+
     unowned: bool = False
+    """Whether pods without an owner may be evicted too. Default: false, because nothing
+    creates them again."""
 
 
 class Disruption(Section):
     """When and how much may be disrupted."""
 
     windows: tuple[DailySpan, ...] | None = None
+    """Maintenance windows: changes start only inside one, and only if they are expected
+    to be over before it closes. Default: absent, any time; an empty list means never."""
+
     outside_windows: Literal["none", "idle"] = "none"
+    """What may start outside of windows. idle: changes that evict nobody, of GPUs that no
+    pod holds. Default: none, because idle still cordons the node and stops its device
+    plugin for a minute or more."""
+
     freezes: tuple[Freeze, ...] = ()
+    """Days on which nothing starts, windows or not. Default: none."""
+
     budgets: Budgets = Budgets()
-    cooldown_s: Duration = Field(default=1800.0, alias="cooldown")
+    """How much may be out of service."""
+
+    cooldown_s: Duration = duration("30m")
+    """Shortest time between the end of one rollout of a node and the start of its next.
+    Default: 30m, so that demand that swings does not swing a node with it."""
+
     eviction: EvictionRules = EvictionRules()
+    """Whether pods may be evicted, and which."""
 
 
 class LoopRules(Section):
     """Pace of the loop."""
 
-    interval_s: Duration = Field(default=30.0, alias="interval")
+    interval_s: Duration = duration("30s", positive=True)
+    """Time between two cycles. Default: 30s, about one scrape of metrics."""
 
 
 class PlanningRules(Section):
     """Constants of the objective."""
 
-    horizon_s: Duration = Field(default=12000.0, alias="horizon")
+    horizon_s: Duration = duration("12000s", positive=True)
+    """Time over which a new mix is counted to serve. Default: 12000s, measured on real
+    traces: with it no mix of their past did better."""
+
     min_gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.5
-    persistence_s: Duration = Field(default=60.0, alias="persistence")
+    """Gain over cost from which a change is worth it; no unit. Default: 1.5, a margin
+    against estimates that are too kind."""
+
+    persistence_s: Duration = duration("60s")
+    """Time for which the same change must have been proposed before it starts. Default:
+    60s, so that pods that come and go at once change nothing."""
 
 
 class RolloutRules(Section):
     """Waits and deadlines of one node's change."""
 
-    drain_deadline_s: Duration = Field(default=1200.0, alias="drainDeadline")
-    bind_grace_s: Duration = Field(default=10.0, alias="bindGrace")
-    settle_s: Duration = Field(default=30.0, alias="settle")
-    no_response_s: Duration = Field(default=300.0, alias="noResponse")
-    backoff_s: Duration = Field(default=600.0, alias="backoff")
-    warm_up_s: Duration = Field(default=600.0, alias="warmUp")
+    drain_deadline_s: Duration = duration("20m", positive=True)
+    """Time for pods to leave before the rollout is given up. Default: 20m, with or
+    without eviction."""
+
+    bind_grace_s: Duration = duration("10s")
+    """Time after the cordon before a read that shows no pod is believed. Default: 10s,
+    because a binding under way still arrives after a cordon."""
+
+    settle_s: Duration = duration("30s")
+    """Time for which the node must advertise its target before it is released. Default:
+    30s, because the device plugin may start twice."""
+
+    no_response_s: Duration = duration("5m", positive=True)
+    """Time without any sign of the MIG manager before it counts as wedged. Default: 5m,
+    twice what it takes to stop all GPU clients."""
+
+    backoff_s: Duration = duration("10m")
+    """First wait after a rollout that failed or was given up; it doubles each time.
+    Default: 10m, because what stopped it seldom goes away sooner."""
+
+    warm_up_s: Duration = duration("10m")
+    """Age from which a node that joined or became ready may be changed. Default: 10m,
+    because operators are still at work on it before."""
 
 
 class MigManager(Section):
     """Where MIG manager reads configurations, and its pace."""
 
-    namespace: str = "gpu-operator"
-    config_map: str = "mig-autoscaler-config"
-    config_sync_s: Duration = Field(default=120.0, alias="configSync")
-    deadline_s: Duration = Field(default=1800.0, alias="deadline")
+    namespace: Name = "gpu-operator"
+    """Namespace of the GPU operator. Default: the one its chart creates."""
+
+    config_map: Name = "mig-autoscaler-config"
+    """ConfigMap of configurations that this project owns and the ClusterPolicy names.
+    Default: a name of our own, because the operator overwrites its own ConfigMap."""
+
+    config_sync_s: Duration = duration("120s")
+    """Time kubelet may take to show a changed ConfigMap to MIG manager. Default: 120s,
+    its sync period of a minute plus the life of its cache."""
+
+    deadline_s: Duration = duration("30m", positive=True)
+    """Time for a change to be applied before it is repaired. Default: 30m, enough for a
+    reboot that MIG manager asks for."""
 
 
 class Metadata(Section):
     """Name of the policy."""
 
-    name: str
+    name: Annotated[str, StringConstraints(min_length=1, max_length=253, pattern=NAME_PATTERN)]
+    """Name that plans and reports carry."""
 
 
 class Policy(Section):
-    """A whole policy file."""
+    """A policy file of the MIG autoscaler."""
 
     api_version: Literal["mig-autoscaler.io/v1alpha1"]
+    """Version of this form."""
+
     kind: Literal["MigPolicy"]
+    """Kind of file."""
+
     metadata: Metadata
+    """Name of the policy."""
+
     mode: Mode = Mode.DRY_RUN
+    """What the loop may do. off: observe and export metrics. recommend: plan, and write
+    status and Events, never a node or a pod. dry-run: plan, without one write. auto: carry
+    plans out. Default: dry-run, so that a first try changes nothing."""
+
     prometheus: Prometheus | None = None
-    pools: tuple[Pool, ...]
+    """Where metrics come from. Default: none; then plans rest on the API server alone,
+    nothing is evicted, and only GPUs that are provably idle change."""
+
+    pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
+    """Sets of nodes that are planned together; a node belongs to one of them at most."""
+
     demand: DemandRules = DemandRules()
+    """What counts as demand."""
+
     disruption: Disruption = Disruption()
+    """When and how much may be disrupted."""
+
     planning: PlanningRules = PlanningRules()
+    """Constants of the objective."""
+
     rollout: RolloutRules = RolloutRules()
+    """Waits and deadlines of one node's change."""
+
     mig_manager: MigManager = MigManager()
+    """Where MIG manager reads configurations, and its pace."""
+
     loop: LoopRules = LoopRules()
-    priorities: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {}
+    """Pace of the loop."""
+
+    priorities: dict[Text, Weight] = Field(default={})
+    """Weight of pending pods by name of their PriorityClass; a pod of another class
+    weighs 1. Default: none, because who goes first is for people to say."""
+
+    @model_validator(mode="after")
+    def _check_names(self) -> Self:
+        first: dict[str, int] = {}
+        refuse(
+            Problem(("pools", i, "name"), f"{pool.name} is also the name of pools[{j}]")
+            for i, pool in enumerate(self.pools)
+            if (j := first.setdefault(pool.name, i)) != i
+        )
+        return self
+
+
+def policy_hash(policy: Policy) -> str:
+    """Return 12 hex digits over all that a policy says, defaults included.
+
+    Comments, the order of keys and how a value is written (``90s`` or ``1m30s``) do
+    not matter.
+    """
+    content = policy.model_dump(mode="json", by_alias=True)
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,0 +1,152 @@
+"""Pools: sets of nodes that are planned together, and what is wished of each."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    WithJsonSchema,
+    model_validator,
+)
+
+from autoscaler.domain.quantity import NumberOrPercent
+from autoscaler.domain.schedule import FloorSpan, ProfileAmounts
+from autoscaler.domain.section import NOT_YET, Name, Path, Problem, Section, Text, refuse
+
+LABEL_KEY_PATTERN = (
+    r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
+)
+LABEL_VALUE_PATTERN = r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$"
+
+LabelKey = Annotated[str, StringConstraints(pattern=LABEL_KEY_PATTERN)]
+LabelValue = Annotated[str, StringConstraints(pattern=LABEL_VALUE_PATTERN)]
+
+
+class Driver(StrEnum):
+    """How a pool's GPUs are changed."""
+
+    MIG_MANAGER = "mig-manager"
+    AGENT = "agent"
+
+
+class Strategy(StrEnum):
+    """MIG strategy of the device plugin."""
+
+    NONE = "none"
+    SINGLE = "single"
+    MIXED = "mixed"
+
+
+def _choices(values: Sequence[str], not_yet: frozenset[str]) -> WithJsonSchema:
+    choices: list[dict[str, Any]] = [  # Any: the form of a JSON schema
+        {"const": value, NOT_YET: True} if value in not_yet else {"const": value}
+        for value in values
+    ]
+    return WithJsonSchema({"type": "string", "oneOf": choices})
+
+
+def _unique(values: tuple[str, ...]) -> tuple[str, ...]:
+    twice = sorted({value for value in values if values.count(value) > 1})
+    if twice:
+        raise ValueError(f"{', '.join(twice)} is named twice")
+    return values
+
+
+def _form_of_floors(value: object) -> str | None:
+    if isinstance(value, dict):
+        return "amounts"
+    return "spans" if isinstance(value, (list, tuple)) else None
+
+
+Floors = Annotated[
+    Annotated[ProfileAmounts, Tag("amounts")] | Annotated[tuple[FloorSpan, ...], Tag("spans")],
+    Discriminator(
+        _form_of_floors,
+        custom_error_type="floors_type",
+        custom_error_message=(
+            "must be a mapping from profile to number,"
+            " or a list of {days, start, end, timeZone, profiles}"
+        ),
+    ),
+]
+
+
+class Reserve(Section):
+    """Nodes kept whole."""
+
+    full_gpu_nodes: NumberOrPercent = 0
+    """Nodes of the pool that offer only whole GPUs and are never cut, whatever demand
+    says: a number, or a percentage of the pool's nodes, rounded down. Default: 0, because
+    most fleets that want whole GPUs keep them in a pool of their own."""
+
+
+class Pool(Section):
+    """A set of nodes that is planned together."""
+
+    name: Name
+    """Name of the pool, unique in the file; a label of metrics."""
+
+    node_selector: dict[LabelKey, LabelValue] = Field(default={})
+    """Labels that a node of the pool carries, all of them. Default: none, which takes
+    every node with NVIDIA GPUs."""
+
+    driver: Annotated[Driver, _choices([*Driver], frozenset({Driver.AGENT}))] = (
+        Driver.MIG_MANAGER
+    )
+    """How GPUs are changed: mig-manager sets the label that NVIDIA's MIG manager obeys;
+    agent uses this project's own node agent. Default: mig-manager, because it needs no
+    privileged pod of ours. Until the agent exists, a pool with it is only observed."""
+
+    strategy: Annotated[Strategy, _choices([*Strategy], frozenset({Strategy.SINGLE}))] = (
+        Strategy.MIXED
+    )
+    """MIG strategy that the device plugin of these nodes runs with. Default: mixed,
+    because only then does a resource name say which profile it is. Pools with single
+    are only observed so far; with none, nodes offer whole GPUs and nothing is cut."""
+
+    profiles: (
+        Annotated[tuple[Text, ...], AfterValidator(_unique), Field(min_length=1)] | None
+    ) = None
+    """Profiles that may be created here. Default: all of the GPU model, because a
+    profile that nobody asks for is never created."""
+
+    reserve: Reserve = Reserve()
+    """Nodes kept whole."""
+
+    floors: Floors = Field(default={})
+    """Instances of each profile that the pool always keeps at least, free or held; or a
+    list of spans of time with floors of their own. Default: none, because a floor is
+    capacity that other demand cannot have."""
+
+    ceilings: ProfileAmounts = Field(default={})
+    """Instances of each profile that the pool has at most; running ones are never
+    destroyed for it. Default: none, because demand limits itself."""
+
+    def all_floors(self) -> list[tuple[Path, ProfileAmounts]]:
+        """Return the amounts of each floor at whatever time, with the keys that lead there."""
+        if isinstance(self.floors, dict):
+            return [(("floors",), self.floors)]
+        return [(("floors", i, "profiles"), s.profiles) for i, s in enumerate(self.floors)]
+
+    @model_validator(mode="after")
+    def _check_amounts(self) -> Self:
+        refuse(self._contradictions())
+        return self
+
+    def _contradictions(self) -> list[Problem]:
+        problems = []
+        for path, amounts in self.all_floors():
+            for profile, number in amounts.items():
+                at = (*path, profile)
+                most = self.ceilings.get(profile)
+                if most is not None and number > most:
+                    problems.append(Problem(at, f"{number} is above the ceiling of {most}"))
+                if self.profiles is not None and profile not in self.profiles:
+                    allowed = f"the pool's profiles ({', '.join(self.profiles)})"
+                    problems.append(Problem(at, f"{profile} is not one of {allowed}"))
+        return problems
