@@ -260,12 +260,21 @@ class PodGroup:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """A ResourceQuota: ``requests.nvidia.com/…`` amounts, hard and used."""
+    """What a ResourceQuota says of GPU resources, by resource name.
+
+    Parameters
+    ----------
+    hard, used
+        Amounts of ``requests.nvidia.com/…``; what ``hard`` does not name is unlimited.
+    forbidden
+        Resources whose hard amount is 0, in name order: counts hold no zeros.
+    """
 
     namespace: str
     name: str
     hard: Counts
     used: Counts
+    forbidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
