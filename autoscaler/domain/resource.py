@@ -97,7 +97,7 @@ def folded(model: GpuModel, resources: Counts) -> Counts:
     return Counts(total)
 
 
-def advertised(layout: Sequence[Counts | None], strategy: Strategy = Strategy.MIXED) -> Counts:
+def supply_of(layout: Sequence[Counts | None], strategy: Strategy = Strategy.MIXED) -> Counts:
     """Return what a node with these GPUs advertises.
 
     Parameters
