@@ -24,7 +24,7 @@ class Quarantine:
     since_s, until_s
         Epoch seconds.
     attempt
-        Failures in a row, at least 1.
+        Failures in a row; 0 when somebody else was the reason.
     cordoned
         Whether we left the node cordoned, because it advertised nothing sane.
     rollout
@@ -77,7 +77,7 @@ class Quarantine:
                 message=str(fields.get("message", "")),
                 since_s=float(fields.get("since", 0.0)),
                 until_s=float(fields["until"]),
-                attempt=max(1, int(fields.get("attempt", 1))),
+                attempt=max(0, int(fields.get("attempt", 1))),
                 cordoned=fields.get("cordoned") is True,
                 rollout=str(fields.get("rollout", "")),
                 cleared=fields.get("cleared") is True,

@@ -22,6 +22,28 @@ class State(StrEnum):
     ROLLING_BACK = "rolling-back"
     QUARANTINED = "quarantined"
 
+    @property
+    def is_before_label(self) -> bool:
+        """Whether nothing was asked of the GPUs yet, so that all can be undone."""
+        return self in {State.CLOSED, State.DRAINING}
+
+
+class Result(StrEnum):
+    """How a rollout ended."""
+
+    DONE = "done"
+    ABORTED = "aborted"
+    ROLLED_BACK = "rolled-back"
+    QUARANTINED = "quarantined"
+    FOREIGN = "foreign"
+    NO_RESPONSE = "no-response"
+    GONE = "gone"
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether it counts as a failure of the node, for the back-off."""
+        return self in {Result.ROLLED_BACK, Result.QUARANTINED, Result.NO_RESPONSE}
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -76,6 +98,21 @@ class Journal:
         Indexes of the GPUs that change.
     evictions
         Pods the plan may evict, ``namespace/name``.
+    reason
+        Why it is repaired or rolled back; empty while all goes well.
+    pool
+        Pool of the node when it was planned.
+    started_at_s
+        When the node was closed.
+    rollback_name
+        Configuration that brings ``before`` back: its own name, or a
+        content-addressed one when it had none.
+    serves
+        Pods the change is for, ``namespace/name``; empty for other motives.
+    gain, cost
+        What the plan promised, in slice-seconds.
+    manager_pod
+        Uid of the MIG manager's pod that the repair evicts.
     """
 
     id: str
@@ -98,3 +135,10 @@ class Journal:
     gpus: tuple[int, ...] = ()
     evictions: tuple[str, ...] = ()
     reason: str = ""
+    pool: str = ""
+    started_at_s: float = 0.0
+    rollback_name: str = ""
+    serves: tuple[str, ...] = ()
+    gain: float = 0.0
+    cost: float = 0.0
+    manager_pod: str = ""

@@ -1,0 +1,90 @@
+"""The first write of a rollout: journal and cordon in one patch."""
+
+from dataclasses import dataclass
+
+from autoscaler.domain.advertised import advertised
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.marks import MIG_CONFIG, QUARANTINE
+from autoscaler.domain.objects import Node
+from autoscaler.domain.plan import NodeChange
+from autoscaler.domain.quarantine import Quarantine
+from autoscaler.domain.rollout import Journal, Layout, State
+from autoscaler.domain.situation import OUR_MARKS
+from autoscaler.domain.steps import Notice, PatchNode, Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A change that may start, and what the node is now.
+
+    Parameters
+    ----------
+    plan
+        Id of the plan the change belongs to.
+    node
+        A fresh read of the node.
+    layout
+        Profile counts of every GPU now, in index order; ``None`` for MIG off.
+    rollback_name
+        Configuration that brings this layout back.
+    """
+
+    plan: str
+    change: NodeChange
+    node: Node
+    layout: tuple[Counts | None, ...]
+    rollback_name: str
+
+
+def open_rollout(start: Start, rules: Rules, now_s: float) -> PatchNode:
+    """Return the patch that closes a node for its change.
+
+    What it offers now is taken from its capacity: a device that is unhealthy today
+    may be back after the device plugin's restart.
+    """
+    node, change = start.node, start.change
+    journal = Journal(
+        id=f"{node.name}-{int(now_s)}",
+        plan=start.plan,
+        holder=rules.holder,
+        epoch=rules.epoch,
+        state=State.CLOSED,
+        state_since_s=now_s,
+        deadline_s=now_s + rules.rollout.drain_deadline_s,
+        before=Layout(
+            node.labels.get(MIG_CONFIG),
+            start.layout,
+            advertised(node.capacity or node.allocatable),
+        ),
+        target=Layout(change.config_name, change.layout, change.resources),
+        node_uid=node.uid,
+        attempt=failures_so_far(node),
+        was_unschedulable=node.unschedulable,
+        marks={name: node.annotations.get(name) for name in sorted(OUR_MARKS)},
+        gpus=tuple(g.index for g in change.gpus),
+        evictions=tuple(sorted(str(e.pod) for e in change.evictions)),
+        pool=change.pool,
+        started_at_s=now_s,
+        rollback_name=start.rollback_name,
+        serves=tuple(str(pod) for pod in change.serves),
+        gain=change.price.gain,
+        cost=change.price.cost,
+    )
+    message = f"closed to change {change.config_name}: {layouts_text(start)}"
+    return PatchNode(
+        journal,
+        annotations=dict(OUR_MARKS),
+        unschedulable=True,
+        notice=Notice("MigRolloutStarted", message),
+    )
+
+
+def failures_so_far(node: Node) -> int:
+    """Return how many changes of the node failed in a row."""
+    text = node.annotations.get(QUARANTINE)
+    return 0 if text is None else Quarantine.from_text(text).attempt
+
+
+def layouts_text(start: Start) -> str:
+    """Say what happens to each GPU that changes."""
+    return "; ".join(f"GPU {g.index} {g.before} -> {g.after}" for g in start.change.gpus)
