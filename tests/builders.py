@@ -1,0 +1,174 @@
+"""Values for tests: valid by default, so a test states only what it is about.
+
+A layout is a list with one entry a GPU: profile counts, or None for MIG off.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from autoscaler.domain.configuration import node_configuration
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.geometry import Geometry
+from autoscaler.domain.objects import Container, Node, Observation, Pod
+from autoscaler.domain.placement import place
+from autoscaler.domain.policy import Driver, Strategy
+from autoscaler.domain.profile import GpuModel, Profile, load_models
+from autoscaler.domain.resource import resource_name, supply_of
+from autoscaler.domain.snapshot import FleetNode, Gpu, Snapshot
+
+CountsOf = Mapping[str, int]
+LayoutOf = Sequence[CountsOf | None]
+
+A100 = "a100-40gb"
+SEVEN_SMALL: CountsOf = MappingProxyType({"1g.5gb": 7})
+NOTHING: CountsOf = MappingProxyType({})
+NOW_S = 1_700_000_000.0
+
+
+def model(key: str = A100) -> GpuModel:
+    """Return a GPU model of the table."""
+    return next(m for m in load_models() if m.key == key)
+
+
+def toy_model(
+    slots: int, shapes: dict[str, tuple[tuple[int, ...], int]], **changes: Any
+) -> GpuModel:
+    """Return a made-up model; shapes are starts and size by profile name."""
+    profiles = tuple(
+        Profile(name, 1, size, starts, max_instances=len(starts))
+        for name, (starts, size) in shapes.items()
+    )
+    toy = GpuModel("toy", "", "toy", 1, compute_slices=slots, memory_slices=slots)
+    return replace(toy, profiles=profiles, **changes)
+
+
+def gpu(
+    index: int = 0,
+    counts: CountsOf | None = SEVEN_SMALL,
+    held: CountsOf = NOTHING,
+    **changes: Any,
+) -> Gpu:
+    """Return a GPU with these instances, of which some are held; None is MIG off."""
+    own = Gpu(
+        index=index,
+        mig_enabled=counts is not None,
+        counts=Counts(counts),
+        held=Counts(held),
+    )
+    return replace(own, **changes)
+
+
+def placed(counts: CountsOf, key: str = A100) -> Geometry:
+    """Return a geometry with these counts on a GPU of a model."""
+    geometry = place(model(key), Counts(counts))
+    assert geometry is not None, f"{key} cannot hold {counts}"
+    return geometry
+
+
+def node(
+    name: str = "node-a",
+    layout: LayoutOf = (SEVEN_SMALL,),
+    key: str = A100,
+    strategy: Strategy = Strategy.MIXED,
+    **changes: Any,
+) -> Node:
+    """Return a node that advertises a layout as the GPU operator's parts would."""
+    gpus = [None if counts is None else Counts(counts) for counts in layout]
+    config_name, _ = node_configuration(model(key), gpus)
+    labels = {
+        "kubernetes.io/hostname": name,
+        "nvidia.com/gpu.count": str(len(gpus)),
+        "nvidia.com/gpu.product": model(key).products[0],
+        "nvidia.com/mig.capable": "true",
+        "nvidia.com/mig.config": config_name,
+        "nvidia.com/mig.config.state": "success",
+        "nvidia.com/mig.strategy": str(strategy),
+    }
+    amounts = supply_of(gpus, strategy)
+    own = Node(
+        name=name,
+        uid=f"uid-{name}",
+        resource_version="1",
+        created_s=NOW_S - 86400.0,
+        ready_since_s=NOW_S - 86400.0,
+        labels={**labels, **dict(changes.pop("labels", {}))},
+        allocatable=amounts,
+        capacity=amounts,
+    )
+    return replace(own, **changes)
+
+
+def pod(
+    name: str = "pod-a",
+    requests: CountsOf | str = "1g.5gb",
+    node: str | None = None,
+    **changes: Any,
+) -> Pod:
+    """Return a pod: unschedulable, or running where a node is given.
+
+    Requests are a profile name, of which it asks one, or amounts by resource name.
+    """
+    amounts = {resource_name(requests): 1} if isinstance(requests, str) else requests
+    bound = node is not None
+    own = Pod(
+        namespace="default",
+        name=name,
+        uid=f"uid-{name}",
+        node=node,
+        phase="Running" if bound else "Pending",
+        unschedulable=not bound,
+        ready=bound,
+        created_s=NOW_S - 600.0,
+        started_s=NOW_S - 500.0 if bound else None,
+        containers=(Container("main", Counts(amounts)),),
+    )
+    return replace(own, **changes)
+
+
+def fleet_node(
+    name: str = "node-a",
+    layout: LayoutOf = (SEVEN_SMALL,),
+    held: Sequence[CountsOf] = (),
+    key: str = A100,
+    **changes: Any,
+) -> FleetNode:
+    """Return a node of a pool as the planner sees it.
+
+    ``held`` has one entry a GPU, from the first on: what pods hold on it.
+    """
+    strategy = changes.get("strategy", Strategy.MIXED)
+    pinned = [*held, *({} for _ in layout[len(held) :])]
+    gpus = tuple(gpu(i, layout[i], pinned[i]) for i in range(len(layout)))
+    own = FleetNode(
+        node=node(name, layout, key, strategy),
+        pool="pool",
+        model=model(key),
+        driver=Driver.MIG_MANAGER,
+        strategy=strategy,
+        gpus=gpus,
+        supply=supply_of([None if c is None else Counts(c) for c in layout], strategy),
+        allocated=supply_of([Counts(counts) for counts in held], strategy),
+    )
+    return replace(own, **changes)
+
+
+def snapshot(*nodes: FleetNode, **changes: Any) -> Snapshot:
+    """Return a fleet; one idle node when none is given."""
+    fleet = tuple(sorted(nodes or (fleet_node(),), key=lambda n: n.name))
+    totals: dict[str, int] = {}
+    for own in fleet:
+        totals[own.pool] = totals.get(own.pool, 0) + 1
+    holds = tuple(sorted(hold for own in fleet for hold in own.holds))
+    return replace(Snapshot(NOW_S, fleet, holds, pools_total=totals), **changes)
+
+
+def observation(*objects: Node | Pod, **changes: Any) -> Observation:
+    """Return one complete pass over the API server with these nodes and pods."""
+    own = Observation(
+        observed_at_s=NOW_S,
+        nodes=tuple(sorted((o for o in objects if isinstance(o, Node)), key=lambda n: n.name)),
+        pods=tuple(sorted((o for o in objects if isinstance(o, Pod)), key=lambda p: p.ref)),
+    )
+    return replace(own, **changes)
