@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import yaml
 
@@ -76,10 +77,16 @@ def parse_configurations(text: str, source: str = "config.yaml") -> dict[str, En
         unknown or repeated key, a value of the wrong kind, a name no label can carry.
         The message names file, line and key.
     """
+    return dict(_parsed(text, source))
+
+
+# A file changes seldom and is read in every cycle.
+@lru_cache(maxsize=32)
+def _parsed(text: str, source: str) -> tuple[tuple[str, Entries], ...]:
     root = _compose(text, source)
     try:
         _check_keys(root, (), set())
-        return dict(sorted(_configurations(yaml.load(text, Loader=yaml.CSafeLoader))))
+        return tuple(sorted(_configurations(yaml.load(text, Loader=yaml.CSafeLoader))))
     except _Fault as fault:
         line = _line_of(root, fault.path)
         place = f"{_text(fault.path)}: " if fault.path else ""
