@@ -1,0 +1,184 @@
+"""Settles a mix problem: relaxed and rounded first, then branched to the gap.
+
+Doing nothing is the first answer in hand, the rounded relaxation the second, and what
+branching finds the third; the best of them is taken, with the distance to the bound
+that is proven by then.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from autoscaler.domain.plan import StoppedBy
+from autoscaler.planning.answer import (
+    ABSOLUTE_GAP,
+    DEFAULT_LIMITS,
+    Answer,
+    SolverLimits,
+    Status,
+    relative_gap,
+)
+from autoscaler.planning.formulation import Formulation, formulate
+from autoscaler.planning.linear import FloatArray, LinearProgram
+from autoscaler.planning.mix import Choice, Mix
+from autoscaler.planning.rounding import round_relaxed
+from autoscaler.planning.solver import Solver, solve
+
+Guard = Callable[[Solver, LinearProgram, float, int], Answer | None]
+"""Calls a solver with a program, a gap and a number of nodes; ``None`` when it took too
+long. A guard lives outside, because the core has no clock and no processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """The best choice found, and how good it provably is.
+
+    Parameters
+    ----------
+    choice
+        What to do.
+    unchanged
+        What follows from doing nothing.
+    rounded
+        The answer in hand after the relaxed program; ``None`` when there was none.
+    bound
+        What no choice can exceed.
+    relaxed_bound
+        The same, as the relaxed program alone proves it.
+    seconds, relaxed_seconds
+        Time inside the solver, in all and until the answer in hand.
+    """
+
+    choice: Choice
+    unchanged: Choice
+    rounded: Choice | None
+    bound: float
+    relaxed_bound: float
+    stopped_by: StoppedBy
+    num_columns: int = 0
+    seconds: float = 0.0
+    relaxed_seconds: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """Relative distance between the choice and the bound, at least 0."""
+        return relative_gap(self.choice.objective, self.bound)
+
+
+def settle(
+    mix: Mix,
+    limits: SolverLimits = DEFAULT_LIMITS,
+    guard: Guard | None = None,
+    solver: Solver = solve,
+) -> Settlement | None:
+    """Return the best choice for a mix problem.
+
+    Parameters
+    ----------
+    mix
+        The problem with its prices.
+    limits
+        When to stop.
+    guard
+        Runs the branching where a clock may stop it.
+    solver
+        The backend.
+
+    Returns
+    -------
+    Settlement or None
+        ``None`` when the solver fails on the problem as it stands, with nothing
+        changed: then nothing at all is known.
+    """
+    formulation = formulate(mix)
+    nothing = np.zeros(len(formulation.decisions))
+    unchanged, seconds = _finish(formulation, nothing, solver)
+    if unchanged is None:
+        return None
+    relaxed = solver(formulation.program.relaxed(), 0.0, 0)
+    first = Settlement(
+        choice=unchanged,
+        unchanged=unchanged,
+        rounded=None,
+        bound=max(relaxed.bound, unchanged.objective),
+        relaxed_bound=relaxed.bound,
+        stopped_by=StoppedBy.FAILURE,
+        num_columns=formulation.program.num_columns,
+        seconds=seconds + relaxed.seconds,
+        relaxed_seconds=seconds + relaxed.seconds,
+    )
+    if relaxed.status is not Status.OPTIMAL or relaxed.x is None:
+        return first
+    if relaxed.bound - unchanged.objective <= ABSOLUTE_GAP:
+        return replace(first, stopped_by=StoppedBy.NOTHING_TO_DO)
+    in_hand = _round(formulation, first, relaxed.x, solver)
+    gap = limits.gap_for(formulation.program.num_columns)
+    if in_hand.gap <= gap:
+        return replace(in_hand, stopped_by=_stop_at(in_hand))
+    return _branch(formulation, in_hand, limits, guard, solver)
+
+
+def _round(
+    formulation: Formulation, first: Settlement, relaxed: FloatArray, solver: Solver
+) -> Settlement:
+    decisions = round_relaxed(formulation, relaxed, solver)
+    rounded, seconds = _finish(formulation, decisions, solver)
+    return replace(
+        _better(first, rounded),
+        rounded=rounded,
+        seconds=first.seconds + seconds,
+        relaxed_seconds=first.seconds + seconds,
+    )
+
+
+def _branch(
+    formulation: Formulation,
+    in_hand: Settlement,
+    limits: SolverLimits,
+    guard: Guard | None,
+    solver: Solver,
+) -> Settlement:
+    program = formulation.program
+    gap = limits.gap_for(program.num_columns)
+    run: Guard = guard or (lambda solver, program, gap, nodes: solver(program, gap, nodes))
+    answer = run(solver, program, gap, limits.max_nodes)
+    if answer is None:
+        return replace(in_hand, stopped_by=StoppedBy.WALL_CLOCK)
+    seconds = in_hand.seconds + answer.seconds
+    if answer.x is None:
+        return replace(in_hand, seconds=seconds, stopped_by=StoppedBy.FAILURE)
+    branched, more = _finish(formulation, np.rint(answer.x[formulation.decisions]), solver)
+    bound = max(min(in_hand.bound, answer.bound), in_hand.choice.objective)
+    best = replace(_better(in_hand, branched), bound=bound, seconds=seconds + more)
+    if answer.status is Status.NODE_LIMIT and best.gap > gap:
+        return replace(best, stopped_by=StoppedBy.NODE_LIMIT)
+    return replace(best, stopped_by=_stop_at(best))
+
+
+def _finish(
+    formulation: Formulation, decisions: FloatArray, solver: Solver
+) -> tuple[Choice | None, float]:
+    """Settle what remains once it is decided which GPUs change.
+
+    Requests that any instance can serve then flow through a network, whose solutions
+    are whole by themselves; only bundles and gangs still need whole numbers.
+    """
+    program = formulation.program.with_fixed(formulation.decisions, decisions)
+    if not (formulation.hosted or any(want.gang for want in formulation.mix.wants)):
+        program = program.relaxed()
+    answer = solver(program, 0.0, 1000)
+    choice = None if answer.x is None else formulation.read(answer.x)
+    return choice, answer.seconds
+
+
+def _better(settlement: Settlement, choice: Choice | None) -> Settlement:
+    """Return the settlement with the choice if it is clearly better: ties change less."""
+    if choice is None or choice.objective <= settlement.choice.objective + ABSOLUTE_GAP:
+        return settlement
+    bound = max(settlement.bound, choice.objective)
+    return replace(settlement, choice=choice, bound=bound)
+
+
+def _stop_at(settlement: Settlement) -> StoppedBy:
+    return StoppedBy.OPTIMAL if settlement.gap == 0.0 else StoppedBy.GAP
