@@ -47,6 +47,9 @@ class Price:
         present demand would use, times seconds from cordon to settled.
     work_lost
         Work lost by evicted pods.
+    rule
+        Value of what the policy demands whatever is asked for: floors, ceilings and
+        reserved nodes.
     """
 
     waiting_avoided: float = 0.0
@@ -54,11 +57,12 @@ class Price:
     hedge: float = 0.0
     out_of_service: float = 0.0
     work_lost: float = 0.0
+    rule: float = 0.0
 
     @property
     def gain(self) -> float:
         """All value, in slice-seconds."""
-        return self.waiting_avoided + self.home + self.hedge
+        return self.waiting_avoided + self.home + self.hedge + self.rule
 
     @property
     def cost(self) -> float:

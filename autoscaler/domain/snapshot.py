@@ -38,6 +38,9 @@ class Gpu:
     proven
         Whether every device holder of the node is mapped, so that ``held`` is
         exact for this GPU.
+    pinned
+        The instances of ``held`` with their placements, where an inventory shows who
+        holds which; ``None`` when only their number is known.
     """
 
     index: int
@@ -47,6 +50,7 @@ class Gpu:
     held: Counts = Counts()
     holders: tuple[PodRef, ...] = ()
     proven: bool = True
+    pinned: Geometry | None = None
 
     @property
     def is_idle(self) -> bool:
