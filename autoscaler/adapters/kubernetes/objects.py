@@ -4,7 +4,7 @@ These values have no place for faults, so what cannot be read is told to ``notic
 and the careful reading taken: a budget that allows nothing, a quota that is not there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from autoscaler.adapters.kubernetes.quantities import whole_number
 from autoscaler.adapters.kubernetes.reading import (
@@ -20,6 +20,7 @@ from autoscaler.adapters.kubernetes.selectors import label_selector_from
 from autoscaler.domain.objects import (
     ClaimDriver,
     ConfigMap,
+    Pod,
     PodDisruptionBudget,
     PodGroup,
     Quota,
@@ -154,6 +155,16 @@ def mig_config_map_of(raw: Mapping[str, object]) -> str:
     """Return the ConfigMap that a ClusterPolicy makes MIG manager read."""
     manager = mapping_at(mapping_at(raw, "spec", []), "migManager", [])
     return text_at(mapping_at(manager, "config", []), "name") or DEFAULT_CONFIG_MAP
+
+
+def manager_nodes_of(pods: Iterable[Pod]) -> frozenset[str]:
+    """Return the nodes on which a pod of MIG manager is ready."""
+    return frozenset(pod.node for pod in pods if pod.node and pod.ready and is_manager(pod))
+
+
+def is_manager(pod: Pod) -> bool:
+    """Say whether it is a pod of MIG manager."""
+    return pod.labels.get("app") == MANAGER or pod.labels.get(COMPONENT) == MANAGER
 
 
 def _tell(
