@@ -4,7 +4,7 @@ A change of GPUs is voluntary: whoever marked a pod, and whatever nothing would 
 back, is left alone. Nobody is ever deleted.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from autoscaler.domain.marks import (
@@ -15,16 +15,11 @@ from autoscaler.domain.marks import (
     SAFE_TO_EVICT,
     is_set,
 )
-from autoscaler.domain.objects import (
-    Expression,
-    LabelSelector,
-    Pod,
-    PodDisruptionBudget,
-    PodRef,
-)
+from autoscaler.domain.objects import Pod, PodDisruptionBudget, PodRef
 from autoscaler.domain.policy import EvictionRules, parse_duration
 from autoscaler.domain.reasons import PodNote, Reason
 from autoscaler.domain.resource import is_gpu_resource
+from autoscaler.domain.selector import selects
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,30 +89,12 @@ def lost_work_s(pod: Pod, now_s: float) -> float:
         return ran_s
 
 
-def matches_selector(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    """Say whether labels fulfil all expressions; an empty selector takes all."""
-    return all(_matches(expression, labels) for expression in selector.expressions)
-
-
-def _matches(expression: Expression, labels: Mapping[str, str]) -> bool:
-    value = labels.get(expression.key)
-    if expression.operator == "In":
-        return value is not None and value in expression.values
-    if expression.operator == "NotIn":
-        return value is None or value not in expression.values
-    if expression.operator == "Exists":
-        return value is not None
-    return value is None
-
-
 def budgets_of(
     pod: Pod, budgets: Iterable[PodDisruptionBudget]
 ) -> tuple[PodDisruptionBudget, ...]:
     """Return the disruption budgets that select a pod, by name."""
     mine = (
-        b
-        for b in budgets
-        if b.namespace == pod.namespace and matches_selector(b.selector, pod.labels)
+        b for b in budgets if b.namespace == pod.namespace and selects(b.selector, pod.labels)
     )
     return tuple(sorted(mine, key=lambda b: b.name))
 
