@@ -5,6 +5,7 @@ A layout is a list with one entry a GPU: profile counts, or None for MIG off.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -21,6 +22,7 @@ from autoscaler.domain.snapshot import FleetNode, Gpu, Snapshot
 CountsOf = Mapping[str, int]
 LayoutOf = Sequence[CountsOf | None]
 
+DATA = Path(__file__).parent / "data"
 A100 = "a100-40gb"
 SEVEN_SMALL: CountsOf = MappingProxyType({"1g.5gb": 7})
 NOTHING: CountsOf = MappingProxyType({})
