@@ -8,12 +8,12 @@ the business of ``adapters.policy_file``.
 
 import hashlib
 import json
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
 from pydantic import (
     Field,
-    StringConstraints,
     model_validator,
 )
 
@@ -34,12 +34,12 @@ from autoscaler.domain.schedule import (
     ScheduledPeak,
 )
 from autoscaler.domain.section import (
-    NAME_PATTERN,
     NOT_YET,
     Name,
     Problem,
     Section,
     Text,
+    like,
     refuse,
 )
 
@@ -75,9 +75,11 @@ __all__ = [
     "Strategy",
     "parse_duration",
     "policy_hash",
+    "same_names",
 ]
 
 
+URL_PATTERN = r"^https?://[^\s/?#]+[^\s?#]*$"
 Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -103,7 +105,11 @@ class BasicAuth(Section):
 class Prometheus(Section):
     """Where metrics come from."""
 
-    url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#]+[^\s?#]*$")]
+    url: Annotated[
+        str,
+        like(URL_PATTERN, "an address like http://prometheus.monitoring:9090"),
+        Field(json_schema_extra={"pattern": URL_PATTERN}),
+    ]
     """Address of the HTTP API, e.g. "http://prometheus.monitoring:9090"."""
 
     timeout_s: Duration = duration("10s", positive=True)
@@ -296,7 +302,7 @@ class MigManager(Section):
 class Metadata(Section):
     """Name of the policy."""
 
-    name: Annotated[str, StringConstraints(min_length=1, max_length=253, pattern=NAME_PATTERN)]
+    name: Name
     """Name that plans and reports carry."""
 
 
@@ -348,13 +354,18 @@ class Policy(Section):
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:
-        first: dict[str, int] = {}
-        refuse(
-            Problem(("pools", i, "name"), f"{pool.name} is also the name of pools[{j}]")
-            for i, pool in enumerate(self.pools)
-            if (j := first.setdefault(pool.name, i)) != i
-        )
+        refuse(same_names({number: pool.name for number, pool in enumerate(self.pools)}))
         return self
+
+
+def same_names(names: Mapping[str | int, object]) -> list[Problem]:
+    """Return the pools whose name another before them has, by position."""
+    first: dict[object, str | int] = {}
+    return [
+        Problem(("pools", number, "name"), f"{name} is also the name of pools[{earlier}]")
+        for number, name in names.items()
+        if (earlier := first.setdefault(name, number)) != number
+    ]
 
 
 def policy_hash(policy: Policy) -> str:

@@ -8,7 +8,6 @@ from pydantic import (
     AfterValidator,
     Discriminator,
     Field,
-    StringConstraints,
     Tag,
     WithJsonSchema,
     model_validator,
@@ -16,15 +15,19 @@ from pydantic import (
 
 from autoscaler.domain.quantity import NumberOrPercent
 from autoscaler.domain.schedule import FloorSpan, ProfileAmounts
-from autoscaler.domain.section import NOT_YET, Name, Path, Problem, Section, Text, refuse
+from autoscaler.domain.section import NOT_YET, Name, Path, Problem, Section, Text, like, refuse
 
 LABEL_KEY_PATTERN = (
     r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 )
 LABEL_VALUE_PATTERN = r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$"
 
-LabelKey = Annotated[str, StringConstraints(pattern=LABEL_KEY_PATTERN)]
-LabelValue = Annotated[str, StringConstraints(pattern=LABEL_VALUE_PATTERN)]
+LabelKey = Annotated[str, like(LABEL_KEY_PATTERN, "a label key")]
+LabelValue = Annotated[
+    str,
+    like(LABEL_VALUE_PATTERN, "a label value"),
+    Field(json_schema_extra={"pattern": LABEL_VALUE_PATTERN}),
+]
 
 
 class Driver(StrEnum):

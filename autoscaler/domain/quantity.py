@@ -83,7 +83,7 @@ def shown(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return f"'{value}'" if len(value) <= 60 else f"'{value[:57]}...'"
+        return repr(value) if len(value) <= 60 else repr(value[:57] + "...")
     if isinstance(value, dict):
         return "a mapping"
     return "a list" if isinstance(value, (list, tuple)) else str(value)

@@ -1,20 +1,42 @@
 """The base of all parts of a policy file, and how a part refuses what contradicts itself."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
+
+from autoscaler.domain.quantity import shown
 
 Path = tuple[str | int, ...]
 
 # What a file may hold already although nothing reads it so far.
 NOT_YET = "x-not-yet-in-effect"
 NAME_PATTERN = r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
-Name = Annotated[str, StringConstraints(min_length=1, max_length=63, pattern=NAME_PATTERN)]
+
+
+def like(pattern: str, words: str) -> AfterValidator:
+    """Return a check that text matches a pattern, with words for when it does not."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"{shown(text)} is not {words}")
+        return text
+
+    return AfterValidator(check)
+
+
+NAME_WORDS = "a name of letters, digits, '-', '_' and '.' between letters or digits"
 Text = Annotated[str, StringConstraints(min_length=1)]
+Name = Annotated[
+    str,
+    StringConstraints(max_length=63),
+    like(NAME_PATTERN, NAME_WORDS),
+    Field(json_schema_extra={"pattern": NAME_PATTERN}),
+]
 
 
 @dataclass(frozen=True, slots=True)
