@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Lock files hold versions and hashes, and no address of an index.
+COMPILE = $(BIN)/pip-compile -q --strip-extras --allow-unsafe --generate-hashes --no-header \
+	--no-annotate --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 PYTEST := $(BIN)/python -m pytest
 # Where tools live that tests use and pip cannot give (kubectl, prometheus).
 export PATH := $(CURDIR)/.tools/bin:$(PATH)
@@ -57,5 +60,7 @@ ci: tools check  ## What CI runs: checks and all tests, nothing skipped for a mi
 
 lock: $(VENV)/bin/python  ## Write the lock files anew
 	$(PIP) install pip-tools
-	$(BIN)/pip-compile -q --strip-extras --allow-unsafe --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --extra simulation --extra build -o requirements/demo.lock pyproject.toml
-	$(BIN)/pip-compile -q --strip-extras --allow-unsafe --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --extra simulation --extra build --extra dev -c requirements/demo.lock -o requirements/test.lock pyproject.toml
+	$(COMPILE) --extra simulation --extra build -o requirements/demo.lock pyproject.toml
+	$(COMPILE) --extra simulation --extra build --extra dev -c requirements/demo.lock -o requirements/test.lock pyproject.toml
+	$(COMPILE) -c requirements/demo.lock -o requirements/run.lock pyproject.toml
+	$(COMPILE) --only-build-deps -c requirements/demo.lock -o requirements/build.lock pyproject.toml
