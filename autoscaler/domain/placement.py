@@ -12,6 +12,8 @@ from autoscaler.domain.geometry import Geometry, GpuInstance
 from autoscaler.domain.profile import GpuModel, Media, Profile
 
 EMPTY = Geometry()
+# In limits: compute slices, then instances with extra media engines, then engines.
+LIMITS_BEFORE_ENGINES = 2
 
 
 @dataclass(frozen=True, slots=True)
