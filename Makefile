@@ -63,4 +63,4 @@ lock: $(VENV)/bin/python  ## Write the lock files anew
 	$(COMPILE) --extra simulation --extra build -o requirements/demo.lock pyproject.toml
 	$(COMPILE) --extra simulation --extra build --extra dev -c requirements/demo.lock -o requirements/test.lock pyproject.toml
 	$(COMPILE) -c requirements/demo.lock -o requirements/run.lock pyproject.toml
-	$(COMPILE) --build-deps-for wheel --only-build-deps -c requirements/demo.lock -o requirements/build.lock pyproject.toml
+	$(COMPILE) -c requirements/demo.lock -o requirements/build.lock requirements/build.in
