@@ -1,0 +1,54 @@
+"""The policy when nobody gives one: one pool for each product of GPU that is there."""
+
+import re
+from collections.abc import Iterable
+from importlib import resources
+
+from autoscaler.adapters.policy_file import parse_policy
+from autoscaler.domain.policy import Policy, Pool, Strategy
+from autoscaler.domain.policy_check import PRODUCT_LABEL
+
+FILE = "default.yaml"
+
+
+def default_policy_text() -> str:
+    """Return the policy file that comes with the package; it has a pool for every product."""
+    path = resources.files("autoscaler.adapters").joinpath("data", FILE)
+    return path.read_text(encoding="utf-8")
+
+
+def default_policy_for(products: Iterable[str]) -> Policy:
+    """Return the default policy with pools for these product labels only.
+
+    A selector holds one value a label, and boards of one model come under several
+    product labels, so there is one pool a label, named after it. Products without a
+    profile table get a pool too: their nodes show up with the reason why they are not
+    planned. Without any product the policy is the file as it is.
+    """
+    policy = parse_policy(default_policy_text(), FILE).policy
+    labels = sorted(set(products))
+    if not labels:
+        return policy
+    return policy.model_copy(update={"pools": default_pools(labels)})
+
+
+def default_pools(labels: Iterable[str]) -> tuple[Pool, ...]:
+    """Return one pool a product label, names made unique."""
+    taken: set[str] = set()
+    pools = []
+    for label in labels:
+        name = _free_name(label, taken)
+        taken.add(name)
+        # Under strategy single the device plugin's companion writes the profile, or
+        # that it is invalid, into the product label.
+        strategy = Strategy.SINGLE if "-MIG-" in label else Strategy.MIXED
+        pools.append(Pool(name=name, node_selector={PRODUCT_LABEL: label}, strategy=strategy))
+    return tuple(pools)
+
+
+def _free_name(label: str, taken: set[str]) -> str:
+    word = re.sub(r"[^a-z0-9.]+", "-", label.lower().removeprefix("nvidia-")).strip("-.")[:58]
+    name, number = word or "unnamed", 2
+    while name in taken:
+        name, number = f"{word}-{number}", number + 1
+    return name
