@@ -7,6 +7,7 @@ from autoscaler.domain.counts import Counts
 from autoscaler.domain.objects import Node, Pod, PodDisruptionBudget, PodRef
 from autoscaler.domain.plan import GpuChange, NodeChange
 from autoscaler.domain.policy import EvictionRules, MigManager, RolloutRules
+from autoscaler.domain.reasons import Block
 from autoscaler.domain.resource import supply_of
 from autoscaler.domain.rollout import Journal, Layout, State
 from autoscaler.domain.situation import OUR_MARKS
@@ -147,6 +148,8 @@ class Bench:
     steps: list[Step] = field(default_factory=list)
     finish: Finish | None = None
     proof: HolderProof = UNPROVEN
+    paused: bool = False
+    verdict: Block | None = None
 
     def look(self) -> Seen:
         """Read everything afresh."""
@@ -157,6 +160,8 @@ class Bench:
             budgets=self.budgets,
             configurations=dict(self.configurations),
             proof=self.proof,
+            paused=self.paused,
+            verdict=self.verdict,
             has_metrics=True,
             manager_pod=self.manager_pod,
         )
