@@ -1,13 +1,14 @@
 """The command ``mig-autoscaler``: its parts, and what errors become."""
 
 import sys
+from typing import Protocol, runtime_checkable
 
-import click
 import typer
 
 from autoscaler.cli import (
     capacity,
     profiles,
+    validate,
 )
 from autoscaler.cli.exit_codes import ExitCode
 from autoscaler.domain.errors import AutoscalerError, ConfigError
@@ -22,27 +23,43 @@ app = typer.Typer(
 )
 app.command("profiles")(profiles.show_profiles)
 app.command("capacity")(capacity.show_capacity)
+app.command("validate")(validate.validate_files)
+
+# Typer carries a click of its own and shows of its usage errors only this child.
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+
+@runtime_checkable
+class Shown(Protocol):
+    """An error that can print itself with the usage of its command."""
+
+    def show(self) -> None:
+        """Print it to standard error."""
+        ...
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code."""
     try:
-        code = app(args=arguments, standalone_mode=False)
-    except click.UsageError as error:
-        error.show()
+        code = app(args=arguments, prog_name="mig-autoscaler", standalone_mode=False)
+    except UsageError as error:
+        if isinstance(error, Shown):
+            error.show()
         return ExitCode.USAGE
-    except click.exceptions.Abort:
-        return ExitCode.INTERRUPTED
-    except KeyboardInterrupt:
+    except (typer.Abort, KeyboardInterrupt):
         return ExitCode.INTERRUPTED
     except ConfigError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return ExitCode.INPUT
+        return fail(error, ExitCode.INPUT)
     except AutoscalerError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return ExitCode.ERROR
+        return fail(error, ExitCode.ERROR)
     except BrokenPipeError:
         # The reader of our output went away (``| head``): that is its right.
         sys.stderr.close()
         return ExitCode.OK
     return int(code or ExitCode.OK)
+
+
+def fail(error: AutoscalerError, code: ExitCode) -> ExitCode:
+    """Print an error a line at a time and return the exit code."""
+    sys.stderr.writelines(f"error: {line}\n" for line in str(error).splitlines())
+    return code
