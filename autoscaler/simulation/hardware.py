@@ -75,6 +75,11 @@ class SimulatedGpu:
         Where it sits: node name and position in PCI bus order.
     model
         What it is.
+
+    Attributes
+    ----------
+    refuses_creation
+        A fault: no instance can be created.
     """
 
     def __init__(
@@ -84,7 +89,7 @@ class SimulatedGpu:
         self.index = index
         self.model = model
         self.uuid = "GPU-" + _uuid(node, index)
-        self.is_faulty = False
+        self.refuses_creation = False
         self._mig_enabled = mig_enabled
         self._instances: dict[int, Instance] = {}
         self._processes: dict[str, set[str]] = {}
@@ -120,7 +125,7 @@ class SimulatedGpu:
         starts = profile.starts if start is None else (start,)
         places = (GpuInstance(s, profile.memory_slices, profile_name) for s in starts)
         placement = next((p for p in places if self._is_free(p)), None)
-        if placement is None or not self._has_room(profile):
+        if placement is None or self.refuses_creation or not self._has_room(profile):
             raise self._error(DriverStatus.INSUFFICIENT_RESOURCES, f"create {profile_name}")
         return self._put(profile, placement)
 
