@@ -1,0 +1,1 @@
+"""How the simulated scheduler looks at pods and nodes."""
