@@ -1,0 +1,156 @@
+"""A whole embedded cluster: store, controllers and engine, wired and started.
+
+The same controllers can act on another API server: only this module knows that the
+objects are in memory.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from autoscaler.domain.configuration import render_configurations
+from autoscaler.ports import CONFIG_MAPS, NAMESPACES, NODES, PRIORITY_CLASSES, RawObject
+from autoscaler.simulation.apiserver.resources import CLUSTER_POLICIES
+from autoscaler.simulation.clock import VirtualClock
+from autoscaler.simulation.config_mount import ConfigMount
+from autoscaler.simulation.device_plugin import DevicePlugin
+from autoscaler.simulation.devices import NodeDevices
+from autoscaler.simulation.disruption import DisruptionController
+from autoscaler.simulation.engine import Engine, Hooks
+from autoscaler.simulation.feature_discovery import FeatureDiscovery
+from autoscaler.simulation.figures import Observer
+from autoscaler.simulation.fleet import Fleet, build_hardware, configurations, node_body
+from autoscaler.simulation.jobs import JobController
+from autoscaler.simulation.kubelet import Kubelet
+from autoscaler.simulation.mig_manager import MigManager
+from autoscaler.simulation.node_status import NodeStatus
+from autoscaler.simulation.operands import Operator
+from autoscaler.simulation.platform import Platform
+from autoscaler.simulation.pod_cleaner import PodCleaner
+from autoscaler.simulation.replica_sets import ReplicaSetController
+from autoscaler.simulation.scheduler import Scheduler, SchedulerSettings
+from autoscaler.simulation.store import Store, StoreClient
+from autoscaler.simulation.timing import Timing
+from autoscaler.simulation.workload import NAMESPACE, Submitter, Task
+
+CONTROLLER_AGENT = "simulation"
+
+
+@dataclass(frozen=True, slots=True)
+class WorldSettings:
+    """How the embedded cluster is set up.
+
+    Parameters
+    ----------
+    start_s
+        Epoch second at which the run begins; the cluster is brought up before it.
+    bring_up_s
+        How long before.
+    config_map
+        ConfigMap that the MIG manager reads, in the operator's namespace.
+    namespaces
+        Created beside the operator's.
+    priority_classes
+        Value by name.
+    finished_ttl_s
+        How long finished pods stay.
+    """
+
+    start_s: float
+    timing: Timing = field(default_factory=Timing)
+    scheduler: SchedulerSettings = field(default_factory=SchedulerSettings)
+    bring_up_s: float = 300.0
+    operator_namespace: str = "gpu-operator"
+    config_map: str = "mig-autoscaler-config"
+    namespaces: tuple[str, ...] = (NAMESPACE,)
+    priority_classes: tuple[tuple[str, int], ...] = ()
+    finished_ttl_s: float = 300.0
+
+
+class World:
+    """The embedded cluster, brought up and ready at ``settings.start_s``."""
+
+    def __init__(self, fleet: Fleet, settings: WorldSettings) -> None:
+        self.fleet = fleet
+        self.settings = settings
+        self.clock = VirtualClock(settings.start_s - settings.bring_up_s)
+        self.store = Store(self.clock.now_s, wait=self.clock.sleep)
+        self.hardware = build_hardware(fleet)
+        self.devices = NodeDevices(settings.timing.seed, settings.timing.endpoint_grace_s)
+        self.platform = Platform(
+            client=self.client(CONTROLLER_AGENT),
+            clock=self.clock,
+            timing=settings.timing,
+            namespace=settings.operator_namespace,
+            version=lambda: self.store.version,
+        )
+        self.faults = self.platform.faults
+        self.engine = Engine(self.clock, Hooks(version=lambda: self.store.version))
+        self._create_objects()
+        self.observer = Observer(self.platform, self._whole_gpu_slices())
+        self.submitter = Submitter(self.platform)
+        self._add_controllers()
+        self.engine.run_until(settings.start_s)
+
+    def client(self, user_agent: str) -> StoreClient:
+        """Return a client of the store under a name that its request log shows."""
+        return StoreClient(self.store, user_agent)
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        """Have tasks submitted when they are due."""
+        self.submitter.add(tasks)
+
+    def run_until(self, time_s: float) -> None:
+        """Let the cluster go on up to an epoch second."""
+        self.engine.run_until(time_s)
+
+    def run_for(self, seconds: float) -> None:
+        """Let the cluster go on for some seconds."""
+        self.engine.run_until(self.clock.now_s() + seconds)
+
+    def _add_controllers(self) -> None:
+        platform, hardware, devices = self.platform, self.hardware, self.devices
+        strategies = self.fleet.strategies
+        mount = ConfigMount(platform, self.settings.config_map)
+        for controller in (
+            self.submitter,
+            Operator(platform),
+            JobController(platform),
+            ReplicaSetController(platform),
+            MigManager(platform, hardware, mount),
+            DevicePlugin(platform, hardware, devices, strategies),
+            FeatureDiscovery(platform, hardware, strategies),
+            NodeStatus(platform, devices),
+            Scheduler(platform, self.settings.scheduler),
+            Kubelet(platform, hardware, devices),
+            DisruptionController(platform),
+            PodCleaner(platform, self.settings.finished_ttl_s),
+            self.observer,
+        ):
+            self.engine.add(controller)
+
+    def _create_objects(self) -> None:
+        client, operator = self.platform.client, self.settings.operator_namespace
+        for name in (operator, *self.settings.namespaces):
+            client.create(NAMESPACES, None, {"metadata": {"name": name}})
+        for name, value in self.settings.priority_classes:
+            body: RawObject = {"metadata": {"name": name}, "value": value}
+            client.create(PRIORITY_CLASSES, None, body)
+        client.create(CONFIG_MAPS, operator, self._config_map())
+        client.create(CLUSTER_POLICIES, None, self._cluster_policy())
+        number = 0
+        for group in self.fleet.groups:
+            for name in group.names:
+                number += 1
+                address = f"10.0.{number // 250}.{number % 250 + 1}"
+                client.create(NODES, None, node_body(group, name, address))
+
+    def _config_map(self) -> RawObject:
+        text = render_configurations(configurations(self.fleet))
+        return {"metadata": {"name": self.settings.config_map}, "data": {"config.yaml": text}}
+
+    def _cluster_policy(self) -> RawObject:
+        manager = {"enabled": True, "config": {"name": self.settings.config_map}}
+        return {"metadata": {"name": "cluster-policy"}, "spec": {"migManager": manager}}
+
+    def _whole_gpu_slices(self) -> int:
+        return max((g.gpu_model.compute_slices for g in self.fleet.groups), default=7)
