@@ -26,6 +26,7 @@ class Reason(StrEnum):
     MANAGED_BY_PROVIDER = "ManagedByProvider"
     TWO_OWNERS = "TwoOwners"
     NO_MIG_MANAGER = "NoMigManager"
+    OBSERVE_ONLY = "ObserveOnly"
     OPERATOR_CONFIG = "OperatorConfigMap"
     NOT_READY = "NotReady"
     NOT_SETTLED = "NotSettled"
@@ -59,6 +60,8 @@ class Reason(StrEnum):
     CLAIMS = "Claims"
     OPERATOR_POD = "OperatorPod"
     MIRROR_POD = "MirrorPod"
+    OVER_QUOTA = "OverQuota"
+    GANG_INCOMPLETE = "GangIncomplete"
     # Demand stays unserved.
     IMPOSSIBLE_PROFILE = "ImpossibleProfile"
     NOT_ALLOWED = "ProfileNotAllowed"
