@@ -1,0 +1,61 @@
+"""Bundle: what one pod needs on its node, all at once.
+
+The amounts are those the scheduler reserves, which is not the sum of all containers:
+init containers run one after another, sidecars run beside everything after them.
+"""
+
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.objects import Container, Pod
+from autoscaler.domain.resource import is_gpu_resource
+
+CPU = "cpu"
+MEMORY = "memory"
+
+
+def effective_request(pod: Pod) -> Counts:
+    """Return the GPU resources a pod needs on its node, by resource name.
+
+    Parameters
+    ----------
+    pod
+        Its containers in the order in which they start, init containers first.
+
+    References
+    ----------
+    Kubernetes, "Sidecar containers", resource sharing within containers: the larger of
+    the sum of all that run together and of each init container with the sidecars
+    started before it.
+    """
+    if not any(container.requests for container in pod.containers):
+        return Counts()
+    peak = _peak(tuple((c, c.requests) for c in pod.containers))
+    return Counts({name: number for name, number in peak.items() if is_gpu_resource(name)})
+
+
+def effective_compute(pod: Pod) -> tuple[int, int]:
+    """Return the CPU (thousandths) and memory (bytes) a pod needs on its node."""
+    if len(pod.containers) == 1:
+        only = pod.containers[0]
+        return only.cpu_milli, only.memory_bytes
+    peak = _peak(
+        tuple((c, Counts({CPU: c.cpu_milli, MEMORY: c.memory_bytes})) for c in pod.containers)
+    )
+    return peak[CPU], peak[MEMORY]
+
+
+def _peak(asked: tuple[tuple[Container, Counts], ...]) -> Counts:
+    running, started, peak = Counts(), Counts(), Counts()
+    for container, amounts in asked:
+        if container.sidecar:
+            started = started.plus(amounts)
+        elif container.init:
+            peak = _larger(peak, started.plus(amounts))
+        else:
+            running = running.plus(amounts)
+    return _larger(peak, running.plus(started))
+
+
+def _larger(left: Counts, right: Counts) -> Counts:
+    if not left:
+        return right
+    return Counts({name: max(left[name], right[name]) for name in {*left, *right}})
