@@ -1,0 +1,147 @@
+"""Promise: what the configuration that a node's label names would make of its GPUs.
+
+Several ConfigMaps may define a name, and only one of them is the one MIG manager
+reads. Where the ClusterPolicy says which, that one counts alone; else all are heard,
+and what the node advertises decides.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from autoscaler.domain.configuration import (
+    Entries,
+    LayoutOfNode,
+    initial_configurations,
+    layout_of,
+    parse_configurations,
+)
+from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.objects import ConfigMap, Observation
+from autoscaler.domain.policy import MigManager
+from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.reasons import Hold, Reason
+
+NODE_NAME = "nvidia.com/node-name"
+GENERATED_SUFFIX = "-mig-config"
+DEFAULT_CONFIG_MAP = "default-mig-parted-config"
+MARK = "mig-configs"
+
+
+class Promises:
+    """The configurations of one moment.
+
+    Parameters
+    ----------
+    observation
+        Its ConfigMaps, and which of them MIG manager reads where that is known.
+    rules
+        Where our own ConfigMap is.
+    """
+
+    def __init__(self, observation: Observation, rules: MigManager) -> None:
+        self._read_map = observation.mig_config_map
+        self._rules = rules
+        self._maps = tuple(
+            config_map
+            for config_map in sorted(
+                observation.config_maps, key=lambda m: (m.namespace, m.name)
+            )
+            if any(MARK in text for text in config_map.data.values())
+        )
+
+    def layouts(
+        self, node: str, config_name: str, *, model: GpuModel, num_gpus: int
+    ) -> tuple[LayoutOfNode, ...]:
+        """Return what a name may mean on a node, each meaning once.
+
+        Parameters
+        ----------
+        node, config_name
+            Name of the node, and value of its ``mig.config`` label.
+        model, num_gpus
+            What the node has.
+
+        Returns
+        -------
+        tuple
+            Empty when no file defines the name, or only with flaws such as a GPU that
+            no entry covers. NVIDIA's own names mean what NVIDIA says where no file
+            that is at hand defines them.
+        """
+        meanings = [
+            entries[config_name] for entries in self._files_for(node) if config_name in entries
+        ]
+        if not meanings and config_name in _standard():
+            meanings = [_standard()[config_name]]
+        layouts = (layout_of(entries, num_gpus, model) for entries in meanings)
+        return tuple(dict.fromkeys(layout for layout in layouts if layout is not None))
+
+    def holds(self) -> tuple[Hold, ...]:
+        """Return what is wrong with the files themselves, for the whole fleet."""
+        found = []
+        for config_map in self._maps:
+            if self._is_ours(config_map) or config_map.name == self._read_map:
+                found += [
+                    Hold(Reason.UNREADABLE, f"ConfigMap {config_map.namespace}/{error}")
+                    for error in _errors_of(config_map)
+                ]
+        if self._read_map is not None and self._read_map != self._rules.config_map:
+            found.append(self._other_map())
+        return tuple(found)
+
+    def _files_for(self, node: str) -> Iterable[Mapping[str, Entries]]:
+        maps = tuple(m for m in self._maps if _concerns(m, node))
+        named = tuple(m for m in maps if self._read_map and m.name == self._read_map)
+        if named and self._read_map != DEFAULT_CONFIG_MAP:
+            maps = named
+        for config_map in maps:
+            for key, text in sorted(config_map.data.items()):
+                if MARK in text:
+                    yield _parse(text, f"{config_map.name}[{key}]")[0]
+
+    def _is_ours(self, config_map: ConfigMap) -> bool:
+        name = (self._rules.namespace, self._rules.config_map)
+        return (config_map.namespace, config_map.name) == name
+
+    def _other_map(self) -> Hold:
+        owned = self._read_map == DEFAULT_CONFIG_MAP
+        whose = "which the operator overwrites" if owned else "which is not ours to write"
+        text = (
+            f"MIG manager reads ConfigMap {self._read_map}, {whose}: create"
+            f" {self._rules.namespace}/{self._rules.config_map} with all configurations in"
+            " use, and set migManager.config.name of the ClusterPolicy to it; until then"
+            " no new layout can be applied"
+        )
+        return Hold(Reason.OPERATOR_CONFIG, text)
+
+
+def _concerns(config_map: ConfigMap, node: str) -> bool:
+    """Say whether a file may be meant for a node: generated ones are for one node."""
+    if NODE_NAME in config_map.labels:
+        return config_map.labels[NODE_NAME] == node
+    if not config_map.operator_owned or not config_map.name.endswith(GENERATED_SUFFIX):
+        return True
+    return config_map.name == node + GENERATED_SUFFIX
+
+
+def _errors_of(config_map: ConfigMap) -> list[str]:
+    parsed = (
+        _parse(text, f"{config_map.name}[{key}]")
+        for key, text in sorted(config_map.data.items())
+        if MARK in text
+    )
+    return [error for _, error in parsed if error]
+
+
+# Nodes of one kind carry generated files of the same content, and files seldom change.
+@lru_cache(maxsize=128)
+def _parse(text: str, source: str) -> tuple[Mapping[str, Entries], str]:
+    try:
+        return parse_configurations(text, source), ""
+    except ConfigError as error:
+        return {}, str(error)
+
+
+@lru_cache(maxsize=1)
+def _standard() -> Mapping[str, Entries]:
+    return initial_configurations()
