@@ -20,7 +20,8 @@ MODELS: dict[str, type[BaseModel]] = {"policy.schema.json": Policy}
 def render_schema(model: type[BaseModel]) -> str:
     """Return the schema of a model as text, the same on every run."""
     schema = _tidy(model.model_json_schema(by_alias=True))
-    return json.dumps({"$schema": DIALECT, **schema}, indent=2, ensure_ascii=False) + "\n"
+    schema = {"$schema": DIALECT, "title": model.__name__, **schema}
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def _tidy(schema: Schema) -> Schema:
@@ -31,6 +32,8 @@ def _tidy(schema: Schema) -> Schema:
             continue
         if key == "description" and isinstance(value, str):
             tidy[key] = " ".join(value.split())
+        elif key == "default" and isinstance(value, dict):
+            tidy[key] = {name: part for name, part in value.items() if part is not None}
         else:
             tidy[key] = _tidy_value(value)
     return tidy
