@@ -14,7 +14,6 @@ from autoscaler.domain.advertised import (
     manager_state,
     paused_labels,
 )
-from autoscaler.domain.draining import needed
 from autoscaler.domain.marks import MIG_CONFIG_STATE
 from autoscaler.domain.objects import PodRef
 from autoscaler.domain.reasons import Reason
@@ -187,7 +186,7 @@ def is_half_way(s: Situation) -> bool:
 
 def go_back(s: Situation, trouble: str) -> Step:
     """Return the patch that asks for what was before, once its name is surely known."""
-    back = needed(s)[1]
+    back = s.journal.needed[1]
     name = s.journal.rollback_name
     last_s = s.journal.deadline_s + 2 * s.rules.mig_manager.config_sync_s
     if s.now_s < last_s and not s.seen.configuration_problem:

@@ -10,7 +10,7 @@ from autoscaler.domain.evictions import evictions, uses_gpu
 from autoscaler.domain.objects import Pod
 from autoscaler.domain.reasons import Reason
 from autoscaler.domain.releasing import release
-from autoscaler.domain.rollout import Layout, Result, State
+from autoscaler.domain.rollout import Result, State
 from autoscaler.domain.situation import Situation
 from autoscaler.domain.steps import Evict, PatchNode, Step, WaitReason, WriteConfiguration
 
@@ -106,18 +106,12 @@ def daemon_in_the_way(s: Situation) -> tuple[str, str] | None:
     return None
 
 
-def needed(s: Situation) -> tuple[Layout, ...]:
-    """Return the layouts whose configurations must be in our ConfigMap.
+def upkeep(s: Situation) -> Step | None:
+    """Return the write of a configuration that is not there (any more).
 
     The way back is written together with the way forward: later it may be too late.
     """
-    back = replace(s.journal.before, config_name=s.journal.rollback_name)
-    return (s.journal.target, back)
-
-
-def upkeep(s: Situation) -> Step | None:
-    """Return the write of a configuration that is not there (any more)."""
-    lacking = tuple(x for x in needed(s) if x.config_name not in s.seen.configurations)
+    lacking = tuple(x for x in s.journal.needed if x.config_name not in s.seen.configurations)
     return WriteConfiguration(lacking) if lacking else None
 
 
@@ -127,7 +121,7 @@ def written_at_s(s: Situation) -> float:
     Where that is not known, the time of the journal's first look counts, else now.
     """
     unknown_s = s.journal.config_written_at_s or s.now_s
-    since = (s.seen.configurations.get(x.config_name or "") for x in needed(s))
+    since = (s.seen.configurations.get(x.config_name or "") for x in s.journal.needed)
     return max(unknown_s if t is None else t for t in since)
 
 

@@ -27,6 +27,8 @@ class Start:
         Profile counts of every GPU now, in index order; ``None`` for MIG off.
     rollback_name
         Configuration that brings this layout back.
+    model
+        Key of the node's GPU model.
     """
 
     plan: str
@@ -34,6 +36,7 @@ class Start:
     node: Node
     layout: tuple[Counts | None, ...]
     rollback_name: str
+    model: str = ""
 
 
 def open_rollout(start: Start, rules: Rules, now_s: float) -> PatchNode:
@@ -64,6 +67,7 @@ def open_rollout(start: Start, rules: Rules, now_s: float) -> PatchNode:
         gpus=tuple(g.index for g in change.gpus),
         evictions=tuple(sorted(str(e.pod) for e in change.evictions)),
         pool=change.pool,
+        model=start.model,
         started_at_s=now_s,
         rollback_name=start.rollback_name,
         serves=tuple(str(pod) for pod in change.serves),

@@ -6,7 +6,7 @@ step in the same patch. ``domain.transition`` holds the state machine.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from autoscaler.domain.counts import Counts
@@ -100,8 +100,9 @@ class Journal:
         Pods the plan may evict, ``namespace/name``.
     reason
         Why it is repaired or rolled back; empty while all goes well.
-    pool
-        Pool of the node when it was planned.
+    pool, model
+        Pool of the node when it was planned, and key of its GPU model: the labels that
+        tell it disappear while MIG manager works.
     started_at_s
         When the node was closed.
     rollback_name
@@ -136,9 +137,15 @@ class Journal:
     evictions: tuple[str, ...] = ()
     reason: str = ""
     pool: str = ""
+    model: str = ""
     started_at_s: float = 0.0
     rollback_name: str = ""
     serves: tuple[str, ...] = ()
     gain: float = 0.0
     cost: float = 0.0
     manager_pod: str = ""
+
+    @property
+    def needed(self) -> tuple[Layout, Layout]:
+        """Layouts whose configurations must be known: the way forward and the way back."""
+        return self.target, replace(self.before, config_name=self.rollback_name)

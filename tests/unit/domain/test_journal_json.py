@@ -39,6 +39,7 @@ journals = st.builds(
     evictions=st.lists(text, max_size=2).map(tuple),
     reason=text,
     pool=text,
+    model=text,
     started_at_s=times,
     rollback_name=text,
     serves=st.lists(text, max_size=2).map(tuple),
