@@ -58,7 +58,7 @@ def answer(store: Store, http: HttpRequest) -> Answer | Stream:
     renderer = Renderer(
         target.resource,
         accepted_form(http.headers.get("accept", "")),
-        store.now_s(),
+        store.now_s,
         http.query.get("includeObject", "Metadata"),
     )
     if request.verb is Verb.WATCH:

@@ -124,7 +124,11 @@ def _with_metadata(
     backend: Backend, resource: Resource, item: RawObject, namespace: str
 ) -> RawObject:
     given = item["metadata"]
-    metadata = {key: value for key, value in given.items() if key not in _SERVER_FIELDS}
+    metadata = {
+        key: value
+        for key, value in given.items()
+        if key not in _SERVER_FIELDS and value is not None
+    }
     metadata["uid"] = backend.next_uid()
     metadata["creationTimestamp"] = backend.now_text()
     if resource.kind.namespaced:

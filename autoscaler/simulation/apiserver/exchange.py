@@ -12,6 +12,7 @@ from typing import BinaryIO
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from autoscaler.ports import RawObject
+from autoscaler.simulation.apiserver import protobuf
 from autoscaler.simulation.apiserver.status import (
     StatusError,
     bad_request,
@@ -153,6 +154,8 @@ def _read_content(stream: BinaryIO, headers: Mapping[str, str]) -> bytes:
 
 def body_object(request: HttpRequest) -> RawObject | None:
     """Return the body as an object, ``None`` when there is none."""
+    if request.content and request.content_type == protobuf.MEDIA_TYPE:
+        return protobuf.decode(request.content)
     body = request.json()
     if body is not None and not isinstance(body, dict):
         raise bad_request("the body must be a JSON object")

@@ -1,6 +1,6 @@
 """How objects are written into a reply: whole, as a table, or metadata only."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -40,13 +40,13 @@ def accepted_form(accept: str) -> Form:
 class Renderer:
     """Writes objects of one kind in one form.
 
-    ``include`` says what of each object a table row carries: ``None``,
+    ``clock`` gives the time from which ages count; ``include`` says what of each object a table row carries: ``None``,
     ``Metadata`` or ``Object``.
     """
 
     resource: Resource
     form: Form
-    now_s: float
+    clock: Callable[[], float]
     include: str = "Metadata"
 
     def render(self, item: RawObject) -> RawObject:
@@ -95,7 +95,8 @@ class Renderer:
         }
 
     def _row(self, item: RawObject, columns: Sequence[Column]) -> RawObject:
-        cells = [column.cell(item, self.now_s) for column in columns]
+        now_s = self.clock()
+        cells = [column.cell(item, now_s) for column in columns]
         match self.include:
             case "None":
                 return {"cells": cells, "object": None}

@@ -41,6 +41,20 @@ ACCESS_REVIEWS = Kind(
     "selfsubjectaccessreviews",
     namespaced=False,
 )
+RULES_REVIEWS = Kind(
+    "authorization.k8s.io",
+    "v1",
+    "SelfSubjectRulesReview",
+    "selfsubjectrulesreviews",
+    namespaced=False,
+)
+SELF_REVIEWS = Kind(
+    "authentication.k8s.io",
+    "v1",
+    "SelfSubjectReview",
+    "selfsubjectreviews",
+    namespaced=False,
+)
 POD_GROUPS = Kind("scheduling.volcano.sh", "v1beta1", "PodGroup", "podgroups")
 RESOURCE_SLICES = Kind(
     "resource.k8s.io", "v1", "ResourceSlice", "resourceslices", namespaced=False
@@ -167,6 +181,8 @@ RESOURCES: tuple[Resource, ...] = (
     _workload(CRON_JOBS, "cj"),
     _workload(JOBS),
     Resource(ACCESS_REVIEWS, review=True, managed=False),
+    Resource(RULES_REVIEWS, review=True, managed=False),
+    Resource(SELF_REVIEWS, review=True, managed=False),
     Resource(LEASES, managed=False, unconditional=False),
     Resource(NEW_EVENTS, ("ev",), fields=EVENT_FIELDS, managed=False, alias_of=EVENTS),
     Resource(

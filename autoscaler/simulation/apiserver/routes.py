@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from autoscaler.ports import RawObject
 from autoscaler.simulation.apiserver.exchange import JSON, HttpRequest, body_object
+from autoscaler.simulation.apiserver.protobuf import MEDIA_TYPE
 from autoscaler.simulation.apiserver.request import PatchType, Query, Request, Verb
 from autoscaler.simulation.apiserver.resources import Registry, Resource
 from autoscaler.simulation.apiserver.status import (
@@ -14,6 +15,7 @@ from autoscaler.simulation.apiserver.status import (
     unsupported_media_type,
 )
 
+_BODY_TYPES = (JSON, MEDIA_TYPE)
 _TRUE = frozenset({"true", "1"})
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _OPTIONS = ("propagationPolicy", "gracePeriodSeconds")
@@ -58,10 +60,10 @@ def request_for(target: Target, http: HttpRequest) -> Request:
     operations: tuple[RawObject, ...] = ()
     if verb is Verb.PATCH:
         patch_type = _patch_type(http.content_type)
-    elif verb.writes and http.content and http.content_type != JSON:
+    elif verb.writes and http.content and http.content_type not in _BODY_TYPES:
         raise unsupported_media_type(
             "the body of the request was in an unknown format - accepted media types include:"
-            " application/json"
+            f" {', '.join(_BODY_TYPES)}"
         )
     if patch_type is PatchType.JSON:
         operations = _operations(http)
