@@ -40,8 +40,8 @@ def accepted_form(accept: str) -> Form:
 class Renderer:
     """Writes objects of one kind in one form.
 
-    ``clock`` gives the time from which ages count; ``include`` says what of each object a table row carries: ``None``,
-    ``Metadata`` or ``Object``.
+    ``clock`` gives the time from which ages count; ``include`` says what of each
+    object a table row carries: ``None``, ``Metadata`` or ``Object``.
     """
 
     resource: Resource
