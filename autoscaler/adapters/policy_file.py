@@ -12,8 +12,8 @@ from zoneinfo import available_timezones
 
 from pydantic import ValidationError
 
-from autoscaler.adapters.yaml_tree import Flaw, Mark, Tree, read_tree
-from autoscaler.domain.complaints import complaints
+from autoscaler.adapters.yaml_tree import Flaw, Mark, Tree, printable, read_tree
+from autoscaler.domain.complaints import NOT_A_KEY, complaints
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.policy import DemandRules, Policy, Pool, same_names
 from autoscaler.domain.policy_check import (
@@ -25,6 +25,7 @@ from autoscaler.domain.policy_check import (
 from autoscaler.domain.quantity import shown
 from autoscaler.domain.section import Path, Problem, Section
 
+NO_VALUE = "has no value"
 Part = TypeVar("Part", bound=Section)
 PoolCheck = Callable[[Pool], Iterable[Problem]]
 DemandCheck = Callable[[DemandRules], Iterable[Problem]]
@@ -71,7 +72,7 @@ def parse_policy(text: str, source: str) -> LoadedPolicy:
     """Return the policy of a text; ``source`` names it in errors and warnings."""
     tree, flaws = read_tree(text, source)
     policy, wrong = _read(Policy, tree.value)
-    empty = [Problem(path, "has no value; give one or remove it") for path in tree.nulls()]
+    empty = [Problem(path, f"{NO_VALUE}; give one or remove it") for path in tree.nulls()]
     wrong += [*_parts(tree, pool_problems, demand_problems), *_same_names(tree)]
     silent = {problem.path for problem in empty}
     wrong = [*empty, *(problem for problem in wrong if problem.path not in silent)]
@@ -144,13 +145,13 @@ def _lines(
     """Return one line a problem, in the order of the file."""
     placed = [(_mark_of(tree, problem), problem) for problem in problems]
     placed += [(flaw.mark, Problem(flaw.path, flaw.message)) for flaw in flaws]
-    texts = {(mark, f"{_shown_path(p.path)}{p.message}") for mark, p in placed}
+    texts = {(mark, printable(f"{_shown_path(p.path)}{p.message}")) for mark, p in placed}
     return [f"{source}:{mark.line}:{mark.column}: {text}" for mark, text in sorted(texts)]
 
 
 def _mark_of(tree: Tree, problem: Problem) -> Mark:
-    # What is said of a key itself stands at the key, all else at the value.
-    is_of_key = problem.message.startswith("is not a key")
+    # What is said of the key itself stands there; a value that is not there has no place.
+    is_of_key = problem.message.startswith((NOT_A_KEY, NO_VALUE))
     return tree.place(problem.path, of_key=is_of_key)
 
 

@@ -108,13 +108,13 @@ def _events(text: str, source: str) -> Iterator[Event]:
         mark = error.problem_mark or error.context_mark
         place = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
         problem = error.problem or error.context or "not YAML"
-        raise ConfigError(f"{place}: not valid YAML: {problem}") from error
+        raise ConfigError(f"{place}: not valid YAML: {printable(problem)}") from error
     except YAMLError as error:
         # Characters that YAML forbids have a position in the text and no line.
         at = getattr(error, "position", 0)
         line = text.count("\n", 0, at) + 1
         column = at - text.rfind("\n", 0, at)
-        reason = str(error).splitlines()[0]
+        reason = printable(str(error).partition("\n")[0])
         raise ConfigError(f"{source}:{line}:{column}: not valid YAML: {reason}") from error
 
 
@@ -205,7 +205,12 @@ class _Reader:
 
     def _error(self, event: Event, message: str) -> ConfigError:
         mark = _mark(event)
-        return ConfigError(f"{self._source}:{mark.line}:{mark.column}: {message}")
+        return ConfigError(f"{self._source}:{mark.line}:{mark.column}: {printable(message)}")
+
+
+def printable(text: str) -> str:
+    """Return a text on one line: what cannot be printed is written as an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _mark(event: Event) -> Mark:

@@ -54,6 +54,8 @@ def amounts_from(
         elif not is_shared(resource):
             # Replicas of one exporter say the same; a difference is a matter of time.
             amounts[resource] = max(amounts.get(resource, 0), int(sample.value))
+    if unknown and not amounts:
+        return None, _unknown_notice(query, unknown)
     return Counts(amounts), _unknown_notice(query, unknown)
 
 
