@@ -6,7 +6,7 @@ old name, so a name must never come to mean something else.
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from autoscaler.domain.counts import Counts
@@ -98,18 +98,19 @@ def initial_configurations(models: Iterable[GpuModel] | None = None) -> dict[str
     dict
         ``all-disabled``, ``all-enabled``, ``all-balanced`` and ``all-<profile>`` for
         each profile, with as many instances as a GPU takes. Models that make the same
-        of a name share an entry.
+        of a name share an entry; boards of two models that make different things of
+        it have none.
     """
     known = tuple(load_models() if models is None else models)
-    wishes: dict[str, dict[Counts, set[str]]] = {}
+    wishes: dict[str, dict[str, set[Counts]]] = {}
     for model in known:
         full = {uniform_name(p.name): Counts({p.name: p.max_instances}) for p in model.profiles}
         if model.all_balanced:
             full[ALL_BALANCED] = model.all_balanced
         for name, counts in full.items():
-            boards = wishes.setdefault(name, {}).setdefault(counts, set())
-            boards.update(model.device_filters)
-    found = {name: _filtered(by_counts) for name, by_counts in wishes.items()}
+            for board in model.device_filters:
+                wishes.setdefault(name, {}).setdefault(board, set()).add(counts)
+    found = {name: _filtered(by_board) for name, by_board in wishes.items()}
     found[ALL_DISABLED] = (Entry(devices=None, mig_enabled=False),)
     found[ALL_ENABLED] = (Entry(devices=None, mig_enabled=True),)
     return dict(sorted(found.items()))
@@ -208,10 +209,14 @@ def _standard_name(model: GpuModel, layout: LayoutOfNode) -> str:
     return uniform_name(next(iter(first))) if first else ALL_ENABLED
 
 
-def _filtered(by_counts: dict[Counts, set[str]]) -> Entries:
-    entries = (
-        Entry(None, True, counts, tuple(sorted(boards))) for counts, boards in by_counts.items()
-    )
+def _filtered(by_board: Mapping[str, set[Counts]]) -> Entries:
+    boards: dict[Counts, list[str]] = {}
+    for board, wishes in sorted(by_board.items()):
+        # One PCI id stands for both kinds of GB200: what fits one breaks the other, so
+        # a name that would mean two things is left without a meaning there.
+        if len(wishes) == 1:
+            boards.setdefault(next(iter(wishes)), []).append(board)
+    entries = (Entry(None, True, counts, tuple(ids)) for counts, ids in boards.items())
     return tuple(sorted(entries, key=lambda entry: entry.device_filter))
 
 
