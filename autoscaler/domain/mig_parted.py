@@ -18,7 +18,7 @@ from autoscaler.domain.resource import label_safe
 
 VERSION = "v1"
 DEVICE_FILTER = re.compile(r"0x[0-9a-fA-F]{8}(:0x[0-9a-fA-F]{8})?")
-PROFILE = re.compile(r"([1-9]c\.)?[1-9]g\.[1-9][0-9]*gb([+-][a-z]+([.,][a-z]+)*)*")
+PROFILE = re.compile(r"([1-9]c\.)?[1-9][0-9]?g\.[0-9]+gb([+-][a-z]+([.,][a-z]+)*)*")
 # Keys that YAML takes for nothing but text without quotes.
 PLAIN_KEY = re.compile(r"(all|as)-[A-Za-z0-9._-]+")
 ENTRY_KEYS = ("devices", "device-filter", "mig-enabled", "mig-devices")
@@ -91,7 +91,8 @@ def _parsed(text: str, source: str) -> tuple[tuple[str, Entries], ...]:
         line = _line_of(root, fault.path)
         place = f"{_text(fault.path)}: " if fault.path else ""
         raise ConfigError(f"{source}:{line}: {place}{fault}") from None
-    except yaml.YAMLError as error:
+    # ValueError: what looks like a date need not be one.
+    except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{source}: {error}") from error
 
 
@@ -233,7 +234,8 @@ def _compose(text: str, source: str) -> yaml.Node:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(f"{source}:{line}: no YAML: {error.problem}") from error
-    except (yaml.YAMLError, RecursionError) as error:
+    # ValueError: half a surrogate pair, which JSON can carry and UTF-8 cannot.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{source}: no YAML: {error}") from error
     if root is None:
         raise ConfigError(f"{source}: empty, with no configuration in it")

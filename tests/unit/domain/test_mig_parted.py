@@ -153,6 +153,10 @@ def test_a_wrong_entry_is_refused_with_its_key(entry, message):
         ("version: v1\n---\nversion: v1\n", r"^config\.yaml:2: no YAML"),
         ("version: v1\nmig-configs: {a: &x [*x]}\n", r"a\[0\]: must be a mapping"),
         ("version: !!python/name:os.system\n", r"^config\.yaml: .*constructor"),
+        ("version: 2024-99-99\n", r"^config\.yaml: month must be in"),
+        ("version: \ud800\n", r"^config\.yaml: no YAML"),
+        ("version: \x00\n", r"^config\.yaml: no YAML"),
+        ("? {a: b}\n: c\n", r"^config\.yaml: "),
         ("[" * 5000, r"^config\.yaml:1: no YAML"),
     ],
 )
