@@ -35,15 +35,17 @@ def model(key: str = A100) -> GpuModel:
 
 
 def toy_model(
-    slots: int, shapes: dict[str, tuple[tuple[int, ...], int]], **changes: Any
+    slots: int, shapes: Mapping[str, tuple[tuple[int, ...], int]], **changes: Any
 ) -> GpuModel:
-    """Return a made-up model; shapes are starts and size by profile name."""
+    """Return a made-up model; shapes are starts and size by profile name.
+
+    Changes are those of every profile.
+    """
     profiles = tuple(
-        Profile(name, 1, size, starts, max_instances=len(starts))
+        Profile(name, 1, size, starts, max_instances=len(starts), **changes)
         for name, (starts, size) in shapes.items()
     )
-    toy = GpuModel("toy", "", "toy", 1, compute_slices=slots, memory_slices=slots)
-    return replace(toy, profiles=profiles, **changes)
+    return GpuModel("toy", "", "toy", 1, slots, slots, profiles=profiles)
 
 
 def gpu(

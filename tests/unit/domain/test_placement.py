@@ -7,6 +7,7 @@ import pytest
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.geometry import Geometry, GpuInstance
 from autoscaler.domain.placement import fits, is_valid, place
+from autoscaler.domain.profile import Media
 from tests.builders import model, placed, toy_model
 
 PINNED_3G = Geometry((GpuInstance(0, 4, "3g.20gb"),))
@@ -109,6 +110,15 @@ def test_a_valid_geometry_keeps_the_limits():
     two = Geometry((GpuInstance(0, 1, "1g.5gb+me"), GpuInstance(1, 1, "1g.5gb+me")))
     assert not is_valid(model(), two)
     assert is_valid(model(), two.minus(two.instances[0]))
+
+
+def test_one_instance_with_extra_engines_a_gpu_where_none_are_counted():
+    """Two kinds of +me exclude each other though no engine numbers are known."""
+    shapes = {"a": ((0, 1, 2, 3), 1), "b": ((0, 2), 2)}
+    toy = toy_model(4, shapes, media=Media.ONE, engines=None)
+    assert fits(toy, Counts({"a": 1}))
+    assert fits(toy, Counts({"b": 1}))
+    assert not fits(toy, Counts({"a": 1, "b": 1}))
 
 
 def test_compute_slices_limit_as_well():
