@@ -84,6 +84,7 @@ class Reason(StrEnum):
     MIN_GAIN = "MinGain"
     NOT_PERSISTENT = "NotPersistent"
     NOT_LEADER = "NotLeader"
+    NODE_GONE = "NodeGone"
     METRICS_MISSING = "MetricsMissing"
     HOLDERS_UNPROVEN = "HoldersUnproven"
     SOLVER_STOPPED = "SolverStopped"
