@@ -176,3 +176,104 @@ def observation(*objects: Node | Pod, **changes: Any) -> Observation:
         pods=tuple(sorted((o for o in objects if isinstance(o, Pod)), key=lambda p: p.ref)),
     )
     return replace(own, **changes)
+
+
+def raw_node(name: str = "gpu-1", **status: Any) -> dict[str, Any]:
+    """Return a node as the API takes it: an idle one with seven small instances."""
+    amounts = {"cpu": "96", "memory": "512Gi", "pods": "110", "nvidia.com/mig-1g.5gb": "7"}
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ready"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        "status": {
+            "capacity": amounts,
+            "allocatable": amounts,
+            "conditions": [ready],
+            **status,
+        },
+    }
+
+
+def raw_pod(
+    name: str = "train", resources: CountsOf | None = None, **spec: Any
+) -> dict[str, Any]:
+    """Return a pod as the API takes it: one container with one small instance."""
+    limits = dict({"nvidia.com/mig-1g.5gb": 1} if resources is None else resources)
+    container = {"name": "main", "image": "train:1", "resources": {"limits": limits}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": {"app": "train"}},
+        "spec": {"containers": [container], **spec},
+    }
+
+
+def raw_budget(name: str = "train", allowed: int = 1, **spec: Any) -> dict[str, Any]:
+    """Return a disruption budget over the pods of ``raw_pod``, and what it allows now."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "train"}}, **spec},
+        "status": {
+            "observedGeneration": 1,
+            "disruptionsAllowed": allowed,
+            "currentHealthy": 1 + allowed,
+            "desiredHealthy": 1,
+            "expectedPods": 1 + allowed,
+        },
+    }
+
+
+def api_node(name: str = "node-a", **parts: Any) -> dict[str, Any]:
+    """Return a node as the API gives it; labels, annotations, spec, status override."""
+    amounts = {"cpu": "64", "memory": "256Gi", "nvidia.com/mig-1g.5gb": "7"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "uid": f"uid-{name}",
+            "creationTimestamp": "2030-01-10T08:00:00Z",
+            "labels": {"kubernetes.io/hostname": name, **parts.get("labels", {})},
+            "annotations": dict(parts.get("annotations", {})),
+        },
+        "spec": dict(parts.get("spec", {})),
+        "status": {
+            "allocatable": amounts,
+            "capacity": amounts,
+            "conditions": [{"type": "Ready", "status": "True"}],
+            **parts.get("status", {}),
+        },
+    }
+
+
+def api_pod(name: str = "pod-a", **parts: Any) -> dict[str, Any]:
+    """Return a pod as the API gives it, with one instance and on no node.
+
+    Metadata, spec and status override.
+    """
+    amounts = {"nvidia.com/mig-1g.5gb": "1"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "uid": f"uid-{name}",
+            "creationTimestamp": "2030-01-10T09:00:00Z",
+            **parts.get("metadata", {}),
+        },
+        "spec": {
+            "containers": [
+                {
+                    "name": "main",
+                    "image": "registry.example/main",
+                    "resources": {"limits": amounts, "requests": amounts},
+                }
+            ],
+            **parts.get("spec", {}),
+        },
+        "status": {"phase": "Pending", **parts.get("status", {})},
+    }

@@ -43,8 +43,7 @@ def error_for(
     body: bytes = b"",
 ) -> ActuationError:
     """Return the error for a status of 400 and above."""
-    said = (found or {}).get("message")
-    message = said if isinstance(said, str) and said else _shorten(body)
+    message = _said(found or {}) or _shorten(body)
     if status == 401:
         return Refused(f"{call}: the API server refuses our credentials (401)")
     if status == 403:
@@ -87,6 +86,19 @@ def _json_in(body: bytes) -> RawObject | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
+
+
+def _said(found: RawObject) -> str:
+    """Return the message of a ``Status`` with what its causes add.
+
+    Which disruption budget forbids an eviction stands in a cause only.
+    """
+    details = found.get("details")
+    causes = details.get("causes") if isinstance(details, dict) else None
+    texts = [found.get("message")]
+    texts += [c.get("message") for c in causes or [] if isinstance(c, dict)]
+    told = [text for text in texts if isinstance(text, str) and text]
+    return "; ".join(text for n, text in enumerate(told) if not n or text not in told[0])
 
 
 def _describe_body(headers: Mapping[str, str], body: bytes) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from math import ceil
 from urllib.parse import quote, urlencode
 
+from autoscaler import __version__
 from autoscaler.adapters.kubernetes.answers import call_name
 from autoscaler.adapters.kubernetes.credentials import Connection
 from autoscaler.adapters.kubernetes.transport import HttpLimits, Request, Transport
@@ -33,7 +34,7 @@ class HttpObjectClient:
         limits: HttpLimits = DEFAULT_LIMITS,
         manager: str = "mig-autoscaler",
     ) -> None:
-        self._transport = Transport(connection, clock, limits)
+        self._transport = Transport(connection, clock, limits, f"{manager}/{__version__}")
         # Names us in the managed fields of what we write.
         self._writer = urlencode({"fieldManager": manager})
 

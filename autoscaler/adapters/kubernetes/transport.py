@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import urllib3
 
-from autoscaler import __version__
 from autoscaler.adapters.kubernetes.answers import object_in, status_code_of
 from autoscaler.adapters.kubernetes.credentials import Connection
 from autoscaler.domain.errors import Unavailable
@@ -65,6 +64,7 @@ class Transport:
     connection: Connection
     clock: Clock
     limits: HttpLimits
+    user_agent: str
 
     def read(self, request: Request) -> RawObject:
         """Return an object, trying again while the server is unavailable."""
@@ -114,7 +114,7 @@ class Transport:
     def _open(self, request: Request, silence_s: float) -> urllib3.BaseHTTPResponse:
         headers = {
             "Accept": JSON,
-            "User-Agent": f"mig-autoscaler/{__version__}",
+            "User-Agent": self.user_agent,
             **self.connection.credentials(),
         }
         if request.body is not None:
