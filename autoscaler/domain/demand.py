@@ -30,7 +30,11 @@ class DemandGroup:
         Name of the pod group, ``namespace/name``; empty for none. A gang counts
         as a whole or not at all.
     gang_min
-        How many of ``pods`` must be served together, 0 for none.
+        How many pods of the gang, of all its groups together, must be served at once;
+        0 for none.
+    one_per_node
+        Whether at most one of them may be on a node; nodes that have one already are
+        not eligible.
     """
 
     bundle: Counts
@@ -39,6 +43,7 @@ class DemandGroup:
     pods: tuple[PodRef, ...] = ()
     gang: str = ""
     gang_min: int = 0
+    one_per_node: bool = False
 
     @property
     def number(self) -> int:
@@ -63,6 +68,9 @@ class Demand:
         Pods that ask for GPUs and are not demand, each with the reason.
     impossible
         Pods that no layout of the fleet can serve, each with the reason.
+    fits_today
+        Pods of ``groups`` that free capacity of today's layout serves already, with
+        the node that could take each: no change can help them.
     """
 
     groups: tuple[DemandGroup, ...] = ()
@@ -70,3 +78,4 @@ class Demand:
     queued: Counts = Counts()
     ignored: tuple[PodNote, ...] = ()
     impossible: tuple[PodNote, ...] = ()
+    fits_today: tuple[PodNote, ...] = ()
