@@ -5,7 +5,7 @@ with holders, supply, and holds. While a change is under way, missing labels and
 sums are its normal signs, and only the change itself is told.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from autoscaler.domain.bundle import effective_request
@@ -22,12 +22,13 @@ from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.evictions import uses_gpu
 from autoscaler.domain.evidence import Evidence
 from autoscaler.domain.failures import failure_holds
+from autoscaler.domain.geometry import Geometry
 from autoscaler.domain.holding import folds
 from autoscaler.domain.identity import Identity, identify
-from autoscaler.domain.inventory import Inventory, inventory_of
+from autoscaler.domain.inventory import Inventory, InventoryGpu, inventory_of
 from autoscaler.domain.journal_json import journal_from_text
 from autoscaler.domain.marks import MIG_CONFIG, ROLLOUT
-from autoscaler.domain.objects import Node, Pod
+from autoscaler.domain.objects import Node, Pod, PodRef
 from autoscaler.domain.ownership import manager_holds, owner_holds, scope_holds
 from autoscaler.domain.pool import Driver, Pool, Strategy
 from autoscaler.domain.reasons import Hold, Reason
@@ -260,12 +261,24 @@ def _seated(node: FleetNode, finding: Finding, evidence: Evidence) -> tuple[Gpu,
         read_at_s=evidence.observation.observed_at_s,
     )
     reported = tuple(
-        Seat(users[pod].ref, gpu.index, profile)
+        Seat(users[pod].ref, gpu.index, instance.profile)
         for gpu in boards
-        for pod, profile in gpu.holders
+        for pod, instance in gpu.holders
         if pod in users
     )
     # The agent knows what the exporter only guesses.
     certain = {found.pod for found in reported}
     seats = (*reported, *(found for found in seen.seats if found.pod not in certain))
-    return seat(table, node.holders, Sightings(seats, seen.labelled, seen.active))
+    gpus = seat(table, node.holders, Sightings(seats, seen.labelled, seen.active))
+    if inventory is None:
+        return gpus
+    return tuple(
+        _pinned(gpu, board, users) for gpu, board in zip(gpus, inventory.gpus, strict=True)
+    )
+
+
+def _pinned(gpu: Gpu, board: InventoryGpu, users: Mapping[PodRef, Pod]) -> Gpu:
+    """Return the GPU with the placements of what is held, if all of them are known."""
+    held = Geometry(tuple(instance for pod, instance in board.holders if pod in users))
+    is_known = gpu.proven and gpu.geometry is not None and held.counts == gpu.held
+    return replace(gpu, pinned=held) if is_known else gpu

@@ -32,7 +32,7 @@ class InventoryGpu:
     geometry
         Its instances with their placements.
     holders
-        Pod and profile of each instance that a pod holds.
+        Pod and instance for each instance that a pod holds.
     """
 
     index: int
@@ -40,7 +40,7 @@ class InventoryGpu:
     product: str
     mig_enabled: bool
     geometry: Geometry = Geometry()
-    holders: tuple[tuple[PodRef, str], ...] = ()
+    holders: tuple[tuple[PodRef, GpuInstance], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _gpu(row: object, path: str) -> InventoryGpu:
         product=_field(row, "model", str, path),
         mig_enabled=enabled,
         geometry=geometry,
-        holders=tuple((pod, instance.profile) for instance, pod in found if pod is not None),
+        holders=tuple((pod, instance) for instance, pod in found if pod is not None),
     )
 
 
