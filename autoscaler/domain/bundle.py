@@ -26,9 +26,15 @@ def effective_request(pod: Pod) -> Counts:
     the sum of all that run together and of each init container with the sidecars
     started before it.
     """
-    if not any(container.requests for container in pod.containers):
+    asking = [container for container in pod.containers if container.requests]
+    if not asking:
         return Counts()
-    peak = _peak(tuple((c, c.requests) for c in pod.containers))
+    if len(asking) == 1:
+        peak = asking[0].requests
+    else:
+        peak = _peak(tuple((c, c.requests) for c in asking))
+    if all(is_gpu_resource(name) for name in peak):
+        return peak
     return Counts({name: number for name, number in peak.items() if is_gpu_resource(name)})
 
 
