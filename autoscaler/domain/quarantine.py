@@ -9,6 +9,8 @@ import json
 from dataclasses import dataclass
 from typing import Self
 
+from autoscaler.domain.rollout import Result
+
 CLEAR = "clear"
 DOUBLINGS = 10
 
@@ -29,6 +31,8 @@ class Quarantine:
         Whether we left the node cordoned, because it advertised nothing sane.
     rollout
         Id of the rollout that failed.
+    result
+        How that rollout ended.
     cleared
         Whether an operator ended it before its time.
     """
@@ -40,6 +44,7 @@ class Quarantine:
     attempt: int = 1
     cordoned: bool = False
     rollout: str = ""
+    result: Result | None = None
     cleared: bool = False
 
     def is_over(self, now_s: float) -> bool:
@@ -57,6 +62,8 @@ class Quarantine:
             "cordoned": self.cordoned,
             "rollout": self.rollout,
         }
+        if self.result is not None:
+            fields["result"] = self.result.value
         if self.cleared:
             fields["cleared"] = True
         return json.dumps(fields, sort_keys=True, separators=(",", ":"))
@@ -80,6 +87,7 @@ class Quarantine:
                 attempt=max(0, int(fields.get("attempt", 1))),
                 cordoned=fields.get("cordoned") is True,
                 rollout=str(fields.get("rollout", "")),
+                result=Result(fields["result"]) if "result" in fields else None,
                 cleared=fields.get("cleared") is True,
             )
         except (ValueError, TypeError, KeyError, AttributeError):

@@ -80,5 +80,6 @@ def quarantine_change(
         attempt=attempt,
         cordoned=left_cordoned,
         rollout=s.journal.id,
+        result=result,
     )
     return {QUARANTINE: entry.to_text()}
