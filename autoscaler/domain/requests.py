@@ -135,7 +135,8 @@ def _possible(
         taken = (
             occupied.get(kind_of(pod), frozenset()) if pod.anti_affinity_self else frozenset()
         )
-        eligible = verdict.eligible - taken
+        # A set keeps its hash, so the same object is handed on wherever it can be.
+        eligible = verdict.eligible - taken if taken else verdict.eligible
         if eligible:
             counted.append(_Waiting(pod, eligible))
             continue
