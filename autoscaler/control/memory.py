@@ -1,0 +1,62 @@
+"""What one replica remembers from cycle to cycle.
+
+Nothing here is needed to go on after a crash: rollouts live on their nodes, history in
+the status ConfigMap. It saves work and keeps us from repeating ourselves.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from autoscaler.control.events import Key
+from autoscaler.control.service_time import Stay
+from autoscaler.domain.history import RolloutRecord
+from autoscaler.domain.memory import NO_MEMORY, Memory
+from autoscaler.domain.plan import Plan
+from autoscaler.domain.rollout import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class CycleMemory:
+    """The memory after a cycle.
+
+    Parameters
+    ----------
+    nodes
+        What earlier cycles knew of nodes.
+    digest
+        Of the inputs that the last plan was made from; empty for none.
+    due_s
+        When time alone may change the plan, epoch seconds.
+    plan
+        The last plan, gated.
+    proposals
+        Since when each proposal has been there.
+    journals
+        Open rollouts as last seen, by node.
+    refusals
+        Writes that the API server refused for good, by node: not tried again.
+    history
+        Rollouts that are over.
+    said
+        Events already sent, and when.
+    stays
+        Pods that hold devices, by uid.
+    status
+        The status last written, its times left out, and when it was written.
+    """
+
+    nodes: Memory = NO_MEMORY
+    digest: str = ""
+    due_s: float = 0.0
+    plan: Plan | None = None
+    proposals: Mapping[str, float] = field(default_factory=dict)
+    journals: Mapping[str, Journal] = field(default_factory=dict)
+    refusals: Mapping[str, str] = field(default_factory=dict)
+    history: tuple[RolloutRecord, ...] = ()
+    said: Mapping[Key, float] = field(default_factory=dict)
+    stays: Mapping[str, Stay] = field(default_factory=dict)
+    status: str = ""
+    status_written_s: float = 0.0
+
+
+FRESH = CycleMemory()
