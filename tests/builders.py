@@ -14,6 +14,7 @@ from autoscaler.domain.counts import Counts
 from autoscaler.domain.geometry import Geometry
 from autoscaler.domain.objects import Container, Node, Observation, Pod
 from autoscaler.domain.placement import place
+from autoscaler.domain.plan import GpuChange, NodeChange, Plan, Price
 from autoscaler.domain.policy import Driver, Strategy
 from autoscaler.domain.profile import GpuModel, Profile, load_models
 from autoscaler.domain.resource import resource_name, supply_of
@@ -277,3 +278,27 @@ def api_pod(name: str = "pod-a", **parts: Any) -> dict[str, Any]:
         },
         "status": {"phase": "Pending", **parts.get("status", {})},
     }
+
+
+def change(name: str = "node-a", **changes: Any) -> NodeChange:
+    """Return a worthwhile change of a node's only GPU, from small instances to two 3g."""
+    after = Counts({"3g.20gb": 2})
+    own = NodeChange(
+        node=name,
+        uid=f"uid-{name}",
+        pool="pool",
+        observed="",
+        config_name="all-3g.20gb",
+        gpus=(GpuChange(0, Counts(SEVEN_SMALL), after),),
+        layout=(after,),
+        resources=Counts({"nvidia.com/mig-3g.20gb": 2}),
+        price=Price(waiting_avoided=3000.0, out_of_service=1000.0),
+        estimated_s=300.0,
+    )
+    return replace(own, **changes)
+
+
+def plan(*proposed: NodeChange, **changes: Any) -> Plan:
+    """Return a plan of these changes; one when none is given."""
+    own = Plan("plan-1", NOW_S, "x", "hash", "auto", changes=proposed or (change(),))
+    return replace(own, **changes)
