@@ -267,7 +267,7 @@ def test_another_node_of_the_same_name_is_a_conflict(world: World) -> None:
 def test_a_label_that_is_not_allowed_is_refused(world: World) -> None:
     """A 422 is not to be tried again."""
     world.store.load([api_node()])
-    with pytest.raises(Refused, match=r"mig\.config"):
+    with pytest.raises(Refused, match="Invalid value"):
         world.cluster.patch_node(
             "node-a", NodePatch(labels={"nvidia.com/mig.config": "all-1g.10gb+me"})
         )

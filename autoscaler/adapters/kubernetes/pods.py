@@ -162,9 +162,10 @@ def _uses_gpu_runtime(spec: Mapping[str, object], faults: list[str]) -> bool:
             path = text_at(mapping_at(volume, "hostPath", faults, "spec.volumes."), "path")
             if path.startswith((DEVICE_PATH, DEVICE_MOUNT)):
                 return True
+    # What is wrong with the containers themselves has been said where they are read.
     return any(
         text_at(mount, "mountPath").startswith((DEVICE_PATH, DEVICE_MOUNT))
-        for container in sequence_at(spec, "containers", faults, "spec.")
+        for container in sequence_at(spec, "containers", [])
         for mount in sequence_at(container, "volumeMounts", faults, "spec.containers.")
     )
 
