@@ -6,6 +6,7 @@ Where in a file that is, is known only to the one who read the file.
 
 from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -16,6 +17,7 @@ from autoscaler.domain.section import Path, Problem
 
 Schema = dict[str, Any]  # Any: the form of a JSON schema
 
+NOT_A_KEY = "is not a key here"
 WANTED = {
     "bool_type": "true or false",
     "int_type": "a whole number",
@@ -45,7 +47,7 @@ def complaints(
     zones
         Names of time zones, to guess what a wrong one was meant to be.
     """
-    schema = model.model_json_schema(by_alias=True)
+    schema = _schema_of(model)
     found = []
     for details in error.errors(include_url=False):
         if is_echo(details):
@@ -57,6 +59,11 @@ def complaints(
         else:
             found.append(Problem(path, sentence(details, known_keys(schema, path[:-1]), zones)))
     return tuple(found)
+
+
+@cache
+def _schema_of(model: type[BaseModel]) -> Schema:
+    return model.model_json_schema(by_alias=True)
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:
@@ -91,7 +98,7 @@ def sentence(details: ErrorDetails, keys: list[str], zones: Collection[str]) -> 
         return "is missing and has no default"
     if kind == "extra_forbidden":
         near = did_you_mean(details["loc"][-1], keys)
-        return f"is not a key here{near}; allowed: {', '.join(keys)}"
+        return f"{NOT_A_KEY}{near}; allowed: {', '.join(keys)}"
     if kind in {"enum", "literal_error"}:
         return _not_allowed(given, ctx["expected"])
     if kind in WANTED:
