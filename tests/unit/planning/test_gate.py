@@ -11,9 +11,7 @@ from autoscaler.domain.objects import PodRef
 from autoscaler.domain.plan import (
     Eviction,
     GpuChange,
-    NodeChange,
     Optimality,
-    Plan,
     Price,
     StoppedBy,
 )
@@ -31,7 +29,6 @@ from autoscaler.domain.reasons import Block, Hold, Reason
 from autoscaler.domain.rollout import Journal, Layout, Result, State
 from autoscaler.planning.gate import Standing, gate
 from tests.builders import change, fleet_node, node, plan, snapshot
-
 
 
 def at(text):
