@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from autoscaler.domain.counts import Counts
 
-# Gain of an option that makes its node one of those that offer whole GPUs only.
+# Gains of options that make a node one of those that offer whole GPUs only: any node,
+# or one that people chose for it.
 WHOLE_NODE = "whole-node"
+MARKED_NODE = "marked-node"
 # Stands for "all GPUs of the node at once" where a GPU kind is named by index.
 ALL_GPUS = -1
 
@@ -33,7 +35,7 @@ class Option:
     @property
     def makes_whole(self) -> bool:
         """Whether it leaves a node that offers whole GPUs only."""
-        return any(name == WHOLE_NODE for name, _ in self.gains)
+        return any(name in {WHOLE_NODE, MARKED_NODE} for name, _ in self.gains)
 
 
 @dataclass(frozen=True, slots=True)

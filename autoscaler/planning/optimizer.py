@@ -36,6 +36,8 @@ class Settlement:
 
     Parameters
     ----------
+    formulation
+        The program.
     choice
         What to do.
     unchanged
@@ -50,6 +52,7 @@ class Settlement:
         Time inside the solver, in all and until the answer in hand.
     """
 
+    formulation: Formulation
     choice: Choice
     unchanged: Choice
     rounded: Choice | None
@@ -92,12 +95,14 @@ def settle(
         changed: then nothing at all is known.
     """
     formulation = formulate(mix)
+    relaxed = solver(formulation.program.relaxed(), 0.0, 0)
+    formulation, relaxed = _without_unavoidable(formulation, relaxed)
     nothing = np.zeros(len(formulation.decisions))
-    unchanged, seconds = _finish(formulation, nothing, solver)
+    unchanged, seconds = finish(formulation, nothing, solver)
     if unchanged is None:
         return None
-    relaxed = solver(formulation.program.relaxed(), 0.0, 0)
     first = Settlement(
+        formulation=formulation,
         choice=unchanged,
         unchanged=unchanged,
         rounded=None,
@@ -119,11 +124,31 @@ def settle(
     return _branch(formulation, in_hand, limits, guard, solver)
 
 
+def _without_unavoidable(
+    formulation: Formulation, relaxed: Answer
+) -> tuple[Formulation, Answer]:
+    """Leave the price of rules that cannot be kept out of the objective.
+
+    It is the same for every choice, and so large that any gap would look small beside it.
+    """
+    columns = [column for own in formulation.short for column in own]
+    if relaxed.x is None or not columns:
+        return formulation, relaxed
+    program = formulation.program
+    unavoidable = -float(program.value[columns] @ relaxed.x[columns])
+    shifted = replace(program, offset=program.offset + unavoidable)
+    return replace(formulation, program=shifted), replace(
+        relaxed,
+        objective=relaxed.objective + unavoidable,
+        bound=relaxed.bound + unavoidable,
+    )
+
+
 def _round(
     formulation: Formulation, first: Settlement, relaxed: FloatArray, solver: Solver
 ) -> Settlement:
     decisions = round_relaxed(formulation, relaxed, solver)
-    rounded, seconds = _finish(formulation, decisions, solver)
+    rounded, seconds = finish(formulation, decisions, solver)
     return replace(
         _better(first, rounded),
         rounded=rounded,
@@ -148,7 +173,7 @@ def _branch(
     seconds = in_hand.seconds + answer.seconds
     if answer.x is None:
         return replace(in_hand, seconds=seconds, stopped_by=StoppedBy.FAILURE)
-    branched, more = _finish(formulation, np.rint(answer.x[formulation.decisions]), solver)
+    branched, more = finish(formulation, np.rint(answer.x[formulation.decisions]), solver)
     bound = max(min(in_hand.bound, answer.bound), in_hand.choice.objective)
     best = replace(_better(in_hand, branched), bound=bound, seconds=seconds + more)
     if answer.status is Status.NODE_LIMIT and best.gap > gap:
@@ -156,13 +181,23 @@ def _branch(
     return replace(best, stopped_by=_stop_at(best))
 
 
-def _finish(
+def finish(
     formulation: Formulation, decisions: FloatArray, solver: Solver
 ) -> tuple[Choice | None, float]:
     """Settle what remains once it is decided which GPUs change.
 
     Requests that any instance can serve then flow through a network, whose solutions
     are whole by themselves; only bundles and gangs still need whole numbers.
+
+    Parameters
+    ----------
+    decisions
+        Whole numbers in the order of ``Formulation.decisions``.
+
+    Returns
+    -------
+    tuple
+        The choice, ``None`` when the decisions are impossible; and solver seconds.
     """
     program = formulation.program.with_fixed(formulation.decisions, decisions)
     if not (formulation.hosted or any(want.gang for want in formulation.mix.wants)):
@@ -182,3 +217,30 @@ def _better(settlement: Settlement, choice: Choice | None) -> Settlement:
 
 def _stop_at(settlement: Settlement) -> StoppedBy:
     return StoppedBy.OPTIMAL if settlement.gap == 0.0 else StoppedBy.GAP
+
+
+def with_decisions(
+    settlement: Settlement, decisions: FloatArray, solver: Solver = solve
+) -> Settlement | None:
+    """Return the settlement with other decisions, if they are no worse.
+
+    Parameters
+    ----------
+    settlement
+        What was found.
+    decisions
+        Other decisions, e.g. those found less a change that does not pay.
+    solver
+        The backend.
+
+    Returns
+    -------
+    Settlement or None
+        ``None`` when they are impossible or worth less.
+    """
+    choice, seconds = finish(settlement.formulation, decisions, solver)
+    if choice is None or choice.objective < settlement.choice.objective - ABSOLUTE_GAP:
+        return None
+    bound = max(settlement.bound, choice.objective)
+    seconds += settlement.seconds
+    return replace(settlement, choice=choice, bound=bound, seconds=seconds)

@@ -1,0 +1,257 @@
+"""The fleet in kinds: nodes and GPUs that are alike count together.
+
+So the program grows with the variety of a fleet, not with its size. Names of nodes play
+no part in the order of kinds: other names give the same plan for the same nodes.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.policy import Strategy
+from autoscaler.domain.snapshot import FleetNode
+from autoscaler.planning.menu import GpuMenu, Menus, SortKey
+from autoscaler.planning.mix import GpuKind, NodeKind, Option, Want
+from autoscaler.planning.targets import Target
+
+# Single nodes that requests for one node are considered on. More of them make the
+# program slow, and fewer leave such requests waiting where others would take them.
+MAX_HOSTS = 2000
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Zone:
+    """Nodes of one pool that may take the same wants, given by index, sorted."""
+
+    pool: str
+    wants: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The nodes behind a node kind.
+
+    Parameters
+    ----------
+    nodes
+        In name order.
+    menus
+        What GPUs may become, one entry a GPU kind of the node kind.
+    node_targets
+        What every GPU becomes that is not so yet, one entry an option of the whole node.
+    """
+
+    nodes: tuple[FleetNode, ...]
+    menus: tuple[GpuMenu, ...] = ()
+    node_targets: tuple[Target, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """All nodes in kinds.
+
+    Parameters
+    ----------
+    zones
+        Sorted.
+    kinds, members
+        Sorted by content; one entry of each a kind.
+    unhosted
+        Nodes that were left out as hosts, because there are too many.
+    """
+
+    zones: tuple[Zone, ...]
+    kinds: tuple[NodeKind, ...]
+    members: tuple[Members, ...]
+    unhosted: int = 0
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Likeness:
+    """What makes nodes alike."""
+
+    zone: int
+    model: str
+    driver: str
+    states: tuple[tuple[SortKey, int], ...]
+    free: tuple[tuple[str, int], ...]
+    closing_cost: float
+    whole: tuple[tuple[tuple[tuple[str, int], ...], float], ...]
+
+
+def is_movable(node: FleetNode) -> bool:
+    """Say whether a plan may change a node at all; else only its supply counts."""
+    return (
+        node.is_changeable
+        and node.journal is None
+        and node.target_supply is None
+        and node.strategy is Strategy.MIXED
+    )
+
+
+def free_of(node: FleetNode) -> Counts:
+    """Return what pods may still take on a node, by resource name.
+
+    A node that is being changed counts with what it is about to offer.
+    """
+    if node.target_supply is not None:
+        return node.target_supply.minus(node.allocated)
+    return node.free
+
+
+def zones_of(
+    nodes: Iterable[FleetNode], eligible: Sequence[frozenset[str]]
+) -> tuple[tuple[Zone, ...], dict[str, int]]:
+    """Return the zones of a fleet, and the index of each node's zone by its name.
+
+    Parameters
+    ----------
+    nodes
+        The nodes.
+    eligible
+        Names of the nodes that may take a want, one entry a want.
+    """
+    audiences: dict[frozenset[str], list[int]] = {}
+    for index, names in enumerate(eligible):
+        audiences.setdefault(names, []).append(index)
+    wants: dict[str, list[int]] = {}
+    for names, indexes in audiences.items():
+        for name in names:
+            wants.setdefault(name, []).extend(indexes)
+    own = {n.name: Zone(n.pool, tuple(sorted(wants.get(n.name, [])))) for n in nodes}
+    zones = tuple(sorted(set(own.values())))
+    place = {zone: index for index, zone in enumerate(zones)}
+    return zones, {name: place[zone] for name, zone in own.items()}
+
+
+def group_nodes(
+    nodes: Iterable[FleetNode],
+    zones: tuple[Zone, ...],
+    zone_of: Mapping[str, int],
+    menus: Menus,
+) -> Fleet:
+    """Return nodes in kinds.
+
+    Parameters
+    ----------
+    nodes
+        The nodes.
+    zones, zone_of
+        As ``zones_of`` returns them.
+    menus
+        Knows what each GPU may become and at which price.
+    """
+    alike: dict[_Likeness, list[FleetNode]] = {}
+    shapes: dict[_Likeness, tuple[NodeKind, Members]] = {}
+    for node in nodes:
+        zone = zone_of[node.name]
+        likeness, kind, members = _shape(node, zone, menus)
+        alike.setdefault(likeness, []).append(node)
+        shapes.setdefault(likeness, (kind, members))
+    kinds, all_members = [], []
+    for likeness in sorted(alike):
+        kind, members = shapes[likeness]
+        own = tuple(sorted(alike[likeness], key=lambda node: node.name))
+        kinds.append(replace(kind, number=len(own)))
+        all_members.append(replace(members, nodes=own))
+    return Fleet(zones, tuple(kinds), tuple(all_members))
+
+
+def _shape(node: FleetNode, zone: int, menus: Menus) -> tuple[_Likeness, NodeKind, Members]:
+    free = Counts({n: k for n, k in free_of(node).items() if menus.needs[n]})
+    found: dict[SortKey, tuple[GpuMenu, int]] = {}
+    whole: tuple[Option, ...] = ()
+    whole_targets: tuple[Target, ...] = ()
+    closing_cost = 0.0
+    if is_movable(node) and node.pool in menus.pools:
+        # A reserved node that is cut may only become whole.
+        for gpu in () if node.reserved else node.gpus:
+            menu = menus.of_gpu(gpu, node, zone)
+            if menu.options:
+                found[menu.key] = (menu, found.get(menu.key, (menu, 0))[1] + 1)
+        whole, whole_targets = menus.of_node(node, zone)
+        if found or whole:
+            closing_cost = menus.closing_cost(node, zone, free)
+    states = [found[key] for key in sorted(found)]
+    likeness = _Likeness(
+        zone=zone,
+        model=node.model.key if node.model is not None and states else "",
+        driver=node.driver.value if states else "",
+        states=tuple((menu.key, number) for menu, number in states),
+        free=tuple(free.items()),
+        closing_cost=closing_cost,
+        whole=tuple((option.gains, option.cost) for option in whole),
+    )
+    kind = NodeKind(
+        zone=zone,
+        number=1,
+        free=free,
+        gpus=tuple(GpuKind(number, menu.options) for menu, number in states),
+        node_options=whole,
+        closing_cost=closing_cost,
+    )
+    return likeness, kind, Members((node,), tuple(menu for menu, _ in states), whole_targets)
+
+
+def with_hosts(fleet: Fleet, wants: Sequence[Want]) -> Fleet:
+    """Return the fleet with single nodes set apart where wants need a node as a whole.
+
+    Parameters
+    ----------
+    fleet
+        The fleet in kinds.
+    wants
+        In the order of the zones' indexes.
+
+    Returns
+    -------
+    Fleet
+        Of nodes that are alike only so many are set apart as there are such requests:
+        the others would stand for the same.
+    """
+    kinds: list[NodeKind] = []
+    members: list[Members] = []
+    left, unhosted = MAX_HOSTS, 0
+    for kind, own in zip(fleet.kinds, fleet.members, strict=True):
+        useful = min(kind.number, _requests_for(kind, fleet.zones[kind.zone], wants))
+        hosts = min(useful, left)
+        left -= hosts
+        unhosted += useful - hosts
+        for node in own.nodes[:hosts]:
+            kinds.append(replace(kind, number=1, is_host=True))
+            members.append(replace(own, nodes=(node,)))
+        if hosts < kind.number:
+            kinds.append(replace(kind, number=kind.number - hosts))
+            members.append(replace(own, nodes=own.nodes[hosts:]))
+    return Fleet(fleet.zones, tuple(kinds), tuple(members), unhosted)
+
+
+def _requests_for(kind: NodeKind, zone: Zone, wants: Sequence[Want]) -> int:
+    """Count the requests for one node that a node of the kind might take some day."""
+    whole = [wants[i] for i in zone.wants if not wants[i].is_divisible]
+    if not whole:
+        return 0
+    most = potential_of(kind)
+    return sum(want.number for want in whole if most.covers(want.bundle))
+
+
+def potential_of(kind: NodeKind) -> Counts:
+    """Return the most free instances of each name that a node of a kind may offer.
+
+    Each name on its own: all of them at once may be impossible.
+    """
+    names = {
+        *kind.free,
+        *(n for gpu in kind.gpus for o in gpu.options for n, _ in o.gains),
+        *(n for option in kind.node_options for n, _ in option.gains),
+    }
+    return Counts({name: _most(kind, name) for name in names})
+
+
+def _most(kind: NodeKind, name: str) -> int:
+    def gain(option: Option) -> int:
+        return dict(option.gains).get(name, 0)
+
+    gained = sum(g.number * max(0, *map(gain, g.options)) for g in kind.gpus if g.options)
+    at_once = max(map(gain, kind.node_options), default=0)
+    return kind.free[name] + max(gained, at_once)

@@ -1,0 +1,220 @@
+"""Menus: what a GPU may become and at which price, useless entries left out.
+
+Targets differ for the program only in what they add to what is wanted. Of those that
+add the same, the one that keeps most of the present instances stands for all, so free
+space keeps its shape where nothing is won by another.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.geometry import Geometry
+from autoscaler.domain.placement import place
+from autoscaler.domain.policy import Driver
+from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.resource import supply_of
+from autoscaler.domain.snapshot import FleetNode, Gpu
+from autoscaler.planning.mix import MARKED_NODE, WHOLE_NODE, Option
+from autoscaler.planning.targets import Allowed, Target, pinned_of, targets_of, whole_target
+from autoscaler.planning.worth import Worth
+
+Gains = tuple[tuple[str, int], ...]
+Entry = tuple[Gains, Target]
+SortKey = tuple[
+    tuple[tuple[str, int], ...],
+    tuple[tuple[int, int, str], ...],
+    tuple[tuple[int, int, str], ...],
+]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuMenu:
+    """What GPUs in one state may become.
+
+    Parameters
+    ----------
+    key
+        The state; sorts states by content.
+    options, targets
+        Prices and gains, and the targets they stand for; one entry of each a choice.
+    """
+
+    key: SortKey
+    options: tuple[Option, ...] = ()
+    targets: tuple[Target, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PoolTerms:
+    """What holds for the nodes of a pool.
+
+    Parameters
+    ----------
+    allowed
+        Profiles that may be created, by model key.
+    out_of_service_s
+        Seconds from the cordon until a changed node is settled.
+    wants_whole
+        Whether the pool lacks nodes that offer whole GPUs only.
+    """
+
+    allowed: Mapping[str, Allowed]
+    out_of_service_s: float
+    wants_whole: bool = False
+
+
+@dataclass(slots=True)
+class Menus:
+    """Makes menus, each once.
+
+    Parameters
+    ----------
+    pools
+        Terms by pool name.
+    needs
+        How many instances of a resource anything can use at most; others are useless.
+    shares
+        Share of a zone's free instances that waiting requests would use if the zone
+        stays open, by zone and resource; 0 where absent.
+    worth
+        Prices.
+    """
+
+    pools: Mapping[str, PoolTerms]
+    needs: Counts
+    shares: Mapping[tuple[int, str], float]
+    worth: Worth
+    _made: dict[tuple[int, str, SortKey, bool], GpuMenu] = field(default_factory=dict)
+    _supplies: dict[Counts, Counts] = field(default_factory=dict)
+
+    def of_gpu(self, gpu: Gpu, node: FleetNode, zone: int) -> GpuMenu:
+        """Return what a GPU may become; a node without a model has no menus."""
+        key = state_of(gpu, node.driver)
+        if node.model is None:
+            return GpuMenu(key)
+        address = (zone, node.model.key, key, gpu.mig_enabled and gpu.is_idle)
+        if address not in self._made:
+            self._made[address] = self._make(gpu, node, node.model, zone)
+        return self._made[address]
+
+    def _make(self, gpu: Gpu, node: FleetNode, model: GpuModel, zone: int) -> GpuMenu:
+        key = state_of(gpu, node.driver)
+        terms = self.pools[node.pool]
+        allowed = terms.allowed[model.key]
+        targets = targets_of(gpu, model, node.driver, allowed)
+        entries = [(self._gains(gpu.counts, target.after), target) for target in targets]
+        entries.sort(key=lambda entry: -self._kept_slices(gpu, model, entry[1]))
+        chosen = self._useful(entries, is_limited=bool(allowed.limited))
+        chosen.sort(key=lambda entry: entry[0])
+        cost = self.gpu_cost(gpu, node, zone)
+        options = tuple(Option(gains, cost) for gains, _ in chosen)
+        return GpuMenu(key, options, tuple(target for _, target in chosen))
+
+    def gpu_cost(self, gpu: Gpu, node: FleetNode, zone: int) -> float:
+        """Return the price of re-cutting a GPU of a node that is closed anyway.
+
+        Its slices that nobody holds are out of service; those of its free instances
+        that waiting requests would use are in the price of closing the node already.
+        """
+        if node.model is None:
+            return 0.0
+        slices = {p.name: p.compute_slices for p in node.model.profiles}
+        held = sum(slices.get(name, 0) * number for name, number in gpu.held.items())
+        out = max(0, node.model.compute_slices - held)
+        used = self._used_slices(self._supply(gpu.counts.minus(gpu.held)), zone)
+        return self.pools[node.pool].out_of_service_s * max(0.0, out - used)
+
+    def closing_cost(self, node: FleetNode, zone: int, free: Counts) -> float:
+        """Return the price of closing a node: what waiting requests would use there."""
+        return self.pools[node.pool].out_of_service_s * self._used_slices(free, zone)
+
+    def of_node(
+        self, node: FleetNode, zone: int
+    ) -> tuple[tuple[Option, ...], tuple[Target, ...]]:
+        """Return how all GPUs of a node become whole GPUs at once, if it may be needed."""
+        model = node.model
+        if model is None or not self.pools[node.pool].wants_whole:
+            return (), ()
+        whole = whole_target(model)
+        cut = [gpu for gpu in node.gpus if gpu.counts != whole]
+        if not cut or not all(gpu.mig_enabled for gpu in node.gpus):
+            return (), ()
+        if any(gpu.held for gpu in cut):
+            return (), ()
+        total = {MARKED_NODE if node.reserved else WHOLE_NODE: 1}
+        for gpu in cut:
+            for name, gain in self._gains(gpu.counts, whole):
+                total[name] = total.get(name, 0) + gain
+        cost = sum(self.gpu_cost(gpu, node, zone) for gpu in cut)
+        gains = tuple(sorted((name, gain) for name, gain in total.items() if gain))
+        geometry = place(model, whole) if node.driver is Driver.AGENT else None
+        return (Option(gains, cost),), (Target(whole, geometry),)
+
+    def _gains(self, before: Counts, after: Counts) -> Gains:
+        old, new = self._supply(before), self._supply(after)
+        return tuple((n, new[n] - old[n]) for n in self.needs if new[n] != old[n])
+
+    def _supply(self, counts: Counts) -> Counts:
+        if counts not in self._supplies:
+            self._supplies[counts] = supply_of([counts])
+        return self._supplies[counts]
+
+    def _used_slices(self, free: Counts, zone: int) -> float:
+        return sum(
+            self.shares.get((zone, name), 0.0) * self.worth.slices_of(name) * number
+            for name, number in free.items()
+        )
+
+    def _kept_slices(self, gpu: Gpu, model: GpuModel, target: Target) -> int:
+        if gpu.geometry is not None and target.geometry is not None:
+            kept = set(gpu.geometry.instances) & set(target.geometry.instances)
+            return sum(instance.size for instance in kept)
+        sizes = {p.name: p.memory_slices for p in model.profiles}
+        return sum(
+            sizes.get(name, 0) * min(number, target.after[name])
+            for name, number in gpu.counts.items()
+        )
+
+    def _useful(self, entries: list[Entry], *, is_limited: bool) -> list[Entry]:
+        """Drop what an earlier entry, or staying, does at least as well at no other price.
+
+        Where a profile is limited, fewer instances may be better, so that only equals
+        are dropped.
+        """
+        effects: list[dict[str, int]] = [{}]
+        most = dict(self.needs) if not is_limited else {}
+        effects += [{n: min(gain, most.get(n, gain)) for n, gain in g} for g, _ in entries]
+
+        def is_beaten(own: int, other: int) -> bool:
+            if is_limited:
+                return other < own and effects[other] == effects[own]
+            at_least = _covers(effects[other], effects[own])
+            return at_least and (other < own or not _covers(effects[own], effects[other]))
+
+        places = range(len(effects))
+        return [
+            entry
+            for own, entry in enumerate(entries, start=1)
+            if not any(is_beaten(own, other) for other in places if other != own)
+        ]
+
+
+def state_of(gpu: Gpu, driver: Driver) -> SortKey:
+    """Return what tells GPUs apart for those who cut them."""
+    counts = tuple(gpu.counts.items())
+    if driver is Driver.MIG_MANAGER or gpu.geometry is None:
+        return counts, (), ()
+    pinned = pinned_of(gpu) or Geometry()
+    return counts, _placements(gpu.geometry), _placements(pinned)
+
+
+def _placements(geometry: Geometry) -> tuple[tuple[int, int, str], ...]:
+    return tuple((i.start, i.size, i.profile) for i in geometry.instances)
+
+
+def _covers(left: Mapping[str, int], right: Mapping[str, int]) -> bool:
+    """Say whether the left effect is at least the right one in everything."""
+    return all(left.get(name, 0) >= number for name, number in right.items()) and all(
+        number >= right.get(name, 0) for name, number in left.items()
+    )

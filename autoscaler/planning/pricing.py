@@ -1,0 +1,123 @@
+"""Gain and cost of each node's change, term by term, in slice-seconds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from autoscaler.domain.plan import Price
+from autoscaler.planning.attribution import Credit, attribute
+from autoscaler.planning.mix import MARKED_NODE, WHOLE_NODE, Choice, Rule
+from autoscaler.planning.moves import NodeMove
+from autoscaler.planning.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class PricedMove:
+    """A node's change with its price.
+
+    Parameters
+    ----------
+    serves
+        Requests served more by it, by index of the want; negative where fewer.
+    """
+
+    move: NodeMove
+    price: Price
+    serves: Mapping[int, int]
+
+    @property
+    def pays(self) -> bool:
+        """Whether it gains at least what it costs."""
+        return self.price.gain >= self.price.cost
+
+
+def price_moves(
+    problem: Problem, moves: Sequence[NodeMove], before: Choice, after: Choice
+) -> tuple[PricedMove, ...]:
+    """Return the changes with their prices, the best gain for its cost first.
+
+    Parameters
+    ----------
+    problem
+        The problem they solve.
+    moves
+        In node-name order.
+    before, after
+        The best use of the fleet as it is, and after the moves.
+    """
+    credit_of = attribute(problem.mix, problem.fleet, moves, before=before, after=after)
+    home = _home_gains(problem, credit_of, before, after)
+    rules = _rule_gains(problem, moves)
+    num_groups = len(problem.groups)
+    priced = []
+    for index, move in enumerate(moves):
+        waiting = hedge = 0.0
+        for want, number in sorted(credit_of[index].requests.items()):
+            worth = number * problem.mix.wants[want].value
+            if want < num_groups:
+                waiting += worth
+            else:
+                hedge += worth
+        price = Price(
+            waiting_avoided=waiting,
+            home=home[index],
+            hedge=hedge,
+            rule=rules[index],
+            out_of_service=move.cost,
+        )
+        served = {w: n for w, n in sorted(credit_of[index].requests.items()) if n}
+        priced.append(PricedMove(move, price, served))
+    return tuple(sorted(priced, key=_by_gain_per_cost))
+
+
+def _by_gain_per_cost(priced: PricedMove) -> tuple[float, str]:
+    cost = priced.price.cost
+    ratio = priced.price.gain / cost if cost > 0 else float("inf")
+    return -ratio, priced.move.node.name
+
+
+def _home_gains(
+    problem: Problem, credit_of: Sequence[Credit], before: Choice, after: Choice
+) -> list[float]:
+    """Return the bonus each change earns: the first instances served more earn it."""
+    gains = [0.0] * len(credit_of)
+    for index, bonus in enumerate(problem.mix.bonuses):
+        left = after.bonuses[index] - before.bonuses[index]
+        for place, credit in enumerate(credit_of):
+            served = sum(
+                number * problem.mix.wants[want].bundle[bonus.name]
+                for want, number in credit.requests.items()
+            )
+            earned = max(min(left, 0), min(left, served))
+            gains[place] += earned * bonus.value
+            left -= earned
+    return gains
+
+
+def _rule_gains(problem: Problem, moves: Sequence[NodeMove]) -> list[float]:
+    """Return what each change does for the rules of its pool, one change after another."""
+    gains = [0.0] * len(moves)
+    for rule, pool_rule in zip(problem.mix.rules, problem.rules, strict=True):
+        present = rule.present
+        for place, move in enumerate(moves):
+            if move.node.pool != pool_rule.pool:
+                continue
+            after = present + _added(rule, move)
+            gains[place] += rule.price * (_missing(rule, present) - _missing(rule, after))
+            present = after
+    return gains
+
+
+def _added(rule: Rule, move: NodeMove) -> int:
+    if rule.name in {WHOLE_NODE, MARKED_NODE}:
+        is_marked = rule.name == MARKED_NODE
+        return int(move.makes_whole and move.node.reserved == is_marked)
+    if rule.most is not None and move.makes_whole:
+        return 0
+    before, after = move.supply_change
+    return after[rule.name] - before[rule.name]
+
+
+def _missing(rule: Rule, present: int) -> int:
+    short = max(0, rule.least - present) if rule.least is not None else 0
+    excess = max(0, present - rule.most) if rule.most is not None else 0
+    return short + excess

@@ -1,0 +1,196 @@
+"""Rules of pools: floors, ceilings and reserved nodes, and what is said when they fail.
+
+Rules hold whatever demand says, yet none is a hard limit of the program: an impossible
+floor must not make every plan impossible. It is met as far as it can be, and named.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.policy import Pool, Strategy
+from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.quantity import share_of
+from autoscaler.domain.reasons import Hold, Reason
+from autoscaler.domain.reservation import is_whole
+from autoscaler.domain.resource import resource_name
+from autoscaler.domain.snapshot import FleetNode, Snapshot
+from autoscaler.domain.window import span_active
+from autoscaler.planning.mix import MARKED_NODE, WHOLE_NODE, Rule
+from autoscaler.planning.worth import Worth
+
+
+class RuleKind(StrEnum):
+    """What a rule asks for."""
+
+    FLOOR = "floor"
+    CEILING = "ceiling"
+    RESERVE = "reserve"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRule:
+    """A rule of a pool.
+
+    Parameters
+    ----------
+    pool
+        Name of the pool.
+    kind
+        Which limit it is.
+    name
+        Profile, ``WHOLE_NODE`` or ``MARKED_NODE``.
+    limit
+        Instances or nodes there shall be at least, or at most for a ceiling.
+    present
+        How many there are.
+    slices
+        Compute slices of one.
+    """
+
+    pool: str
+    kind: RuleKind
+    name: str
+    limit: int
+    present: int
+    slices: int
+
+    @property
+    def resource(self) -> str:
+        """Name under which options count what they add."""
+        return self.name if self.kind is RuleKind.RESERVE else resource_name(self.name)
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the fleet keeps it as it is."""
+        if self.kind is RuleKind.CEILING:
+            return self.present <= self.limit
+        return self.present >= self.limit
+
+    def as_rule(self, zones: frozenset[int], worth: Worth, largest_weight: float) -> Rule:
+        """Return the rule in the words of the program.
+
+        Parameters
+        ----------
+        zones
+            The zones of its pool.
+        worth
+            Prices.
+        largest_weight
+            Largest priority weight of any demand: rules outweigh it too.
+        """
+        is_most = self.kind is RuleKind.CEILING
+        return Rule(
+            name=self.resource,
+            zones=zones,
+            present=self.present,
+            least=None if is_most else self.limit,
+            most=self.limit if is_most else None,
+            price=worth.of_rule(self.slices, largest_weight),
+        )
+
+
+def active_floors(pool: Pool, now_s: float) -> Counts:
+    """Return the floors of a pool that hold now, by profile; the larger where two do."""
+    if isinstance(pool.floors, dict):
+        return Counts(pool.floors)
+    floors: dict[str, int] = {}
+    for span in pool.floors:
+        if span_active(span, now_s):
+            for profile, number in span.profiles.items():
+                floors[profile] = max(floors.get(profile, 0), number)
+    return Counts(floors)
+
+
+def rules_of(pool: Pool, snapshot: Snapshot, now_s: float) -> tuple[PoolRule, ...]:
+    """Return the rules of a pool, the reserve first, then sorted by profile.
+
+    Parameters
+    ----------
+    pool
+        A pool that is only observed, because of its MIG strategy, has no rules.
+    snapshot
+        The fleet.
+    now_s
+        Epoch seconds, for floors that hold at some times only.
+    """
+    nodes = [node for node in snapshot.nodes if node.pool == pool.name]
+    if pool.strategy is not Strategy.MIXED:
+        return ()
+    models = {node.model for node in nodes if node.model is not None}
+    found = _reserve_rules(pool, nodes, snapshot.pools_total.get(pool.name, len(nodes)))
+    present = _instances(nodes)
+    for profile, number in active_floors(pool, now_s).items():
+        have = present[resource_name(profile)]
+        found.append(
+            PoolRule(pool.name, RuleKind.FLOOR, profile, number, have, _slices(profile, models))
+        )
+    # What reserved nodes offer is wished for, so it does not count against a ceiling.
+    spared = _instances(node for node in nodes if not node.reserved)
+    for profile, number in sorted(pool.ceilings.items()):
+        have = spared[resource_name(profile)]
+        found.append(
+            PoolRule(
+                pool.name, RuleKind.CEILING, profile, number, have, _slices(profile, models)
+            )
+        )
+    return tuple(found)
+
+
+def _reserve_rules(pool: Pool, nodes: list[FleetNode], total: int) -> list[PoolRule]:
+    """Ask for the nodes that the reserve lacks, and for those in it that are cut."""
+    reserved = [node for node in nodes if node.reserved]
+    cut = sum(1 for node in reserved if not is_whole(node))
+    lacking = max(0, share_of(pool.reserve.full_gpu_nodes, total) - len(reserved))
+    sizes = (len(node.gpus) * node.model.compute_slices for node in nodes if node.model)
+    slices = max(1, max(sizes, default=1))
+    rule = PoolRule(pool.name, RuleKind.RESERVE, MARKED_NODE, cut, 0, slices)
+    return [r for r in (rule, replace(rule, name=WHOLE_NODE, limit=lacking)) if r.limit]
+
+
+def broken(rule: PoolRule, short: int, cause: str) -> Hold | None:
+    """Return the hold that names a floor or reserve that a plan cannot keep.
+
+    Parameters
+    ----------
+    rule
+        The rule.
+    short
+        Instances or nodes that are missing after the plan; 0 gives none.
+    cause
+        What stands in the way, one clause; may be empty.
+    """
+    if not short or rule.kind is RuleKind.CEILING:
+        return None
+    have = rule.limit - short
+    why = f": {cause}" if cause else ""
+    if rule.kind is RuleKind.RESERVE:
+        text = (
+            f"pool {rule.pool} lacks {rule.limit} full-GPU nodes for its reserve,"
+            f" {have} can be made now{why}"
+        )
+        return Hold(Reason.RESERVE_IMPOSSIBLE, text)
+    text = f"pool {rule.pool} shall keep {rule.limit} x {rule.name}, {have} can be had now{why}"
+    return Hold(Reason.FLOOR_IMPOSSIBLE, text)
+
+
+def _instances(nodes: Iterable[FleetNode]) -> Counts:
+    """Return the instances of nodes by resource, held ones included."""
+    total: dict[str, int] = {}
+    for node in nodes:
+        supply = node.supply if node.target_supply is None else node.target_supply
+        if node.target_supply is None and node.gpus:
+            for gpu in node.gpus:
+                for profile, number in gpu.counts.items():
+                    name = resource_name(profile)
+                    total[name] = total.get(name, 0) + number
+            continue
+        for name, number in supply.items():
+            total[name] = total.get(name, 0) + number
+    return Counts(total)
+
+
+def _slices(profile: str, models: Iterable[GpuModel]) -> int:
+    found = [model.profile(profile) for model in models]
+    return max((p.compute_slices for p in found if p is not None), default=1)

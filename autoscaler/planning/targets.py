@@ -1,0 +1,145 @@
+"""Targets: what one GPU may be cut into, given who holds it and who cuts it.
+
+MIG manager empties a GPU before it cuts it, so only idle GPUs have targets. The node
+agent cuts around the instances in use, so a GPU has those that contain them.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.geometry import Geometry
+from autoscaler.domain.layouts import layouts_around, maximal_multisets
+from autoscaler.domain.placement import is_valid, place
+from autoscaler.domain.policy import Driver
+from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.snapshot import Gpu
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Target:
+    """What a GPU may become.
+
+    Parameters
+    ----------
+    after
+        All its instances by profile, held ones included.
+    geometry
+        The same with placements, where who cuts it can choose them.
+    """
+
+    after: Counts
+    geometry: Geometry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What may be created.
+
+    Parameters
+    ----------
+    names
+        Profiles, in the order of the model's table.
+    limited
+        Those of which there may be too many: of them a target may hold fewer than fit.
+    """
+
+    names: tuple[str, ...]
+    limited: frozenset[str] = frozenset()
+
+
+def targets_of(gpu: Gpu, model: GpuModel, driver: Driver, allowed: Allowed) -> list[Target]:
+    """Return what a GPU may be cut into, staying as it is aside.
+
+    Parameters
+    ----------
+    gpu
+        A GPU with MIG mode off has no targets: the mode is never changed.
+    model
+        Its model.
+    driver
+        Who cuts it.
+    allowed
+        What may be created; what exists may stay whatever it is.
+
+    Returns
+    -------
+    list
+        Sorted by profile counts, which are distinct; each leaves every held instance
+        where it is.
+    """
+    if not gpu.mig_enabled:
+        return []
+    if driver is Driver.MIG_MANAGER:
+        found = _idle_targets(model, allowed) if gpu.is_idle else ()
+        return [target for target in found if target.after != gpu.counts]
+    pinned = pinned_of(gpu)
+    if gpu.geometry is None or pinned is None:
+        return []
+    return [
+        t
+        for t in _targets_around(model, gpu.geometry, pinned, allowed)
+        if t.after != gpu.counts
+    ]
+
+
+def pinned_of(gpu: Gpu) -> Geometry | None:
+    """Return the instances of a GPU that must stay where they are.
+
+    Where only the number of held instances is known, all of their profile stay: any of
+    them may be the one in use. ``None`` without placements.
+    """
+    if gpu.pinned is not None or gpu.geometry is None:
+        return gpu.pinned
+    return Geometry(tuple(i for i in gpu.geometry.instances if gpu.held[i.profile]))
+
+
+def whole_target(model: GpuModel) -> Counts:
+    """Return the counts of a GPU that is one instance as a whole."""
+    return Counts({model.whole_gpu.name: 1})
+
+
+@lru_cache(maxsize=1024)
+def _idle_targets(model: GpuModel, allowed: Allowed) -> tuple[Target, ...]:
+    found = {
+        fewer
+        for counts in maximal_multisets(model, allowed.names)
+        for fewer in _with_fewer(counts, Counts(), allowed)
+    }
+    return tuple(Target(counts) for counts in sorted(found, key=_order))
+
+
+@lru_cache(maxsize=65536)
+def _targets_around(
+    model: GpuModel, present: Geometry, pinned: Geometry, allowed: Allowed
+) -> tuple[Target, ...]:
+    if not is_valid(model, pinned):
+        return ()
+    nearest: dict[Counts, tuple[int, Geometry]] = {}
+    for geometry in layouts_around(model, pinned, allowed.names):
+        lost = sum(i.size for i in present.instances if i not in geometry.instances)
+        best = nearest.get(geometry.counts)
+        # Of equal counts, the placements that destroy least.
+        if best is None or (lost, geometry) < best:
+            nearest[geometry.counts] = (lost, geometry)
+    placed = {counts: geometry for counts, (_, geometry) in nearest.items()}
+    for counts in list(placed):
+        for fewer in _with_fewer(counts, pinned.counts, allowed):
+            geometry_of_fewer = place(model, fewer, pinned)
+            if geometry_of_fewer is not None:
+                placed.setdefault(fewer, geometry_of_fewer)
+    return tuple(Target(counts, placed[counts]) for counts in sorted(placed, key=_order))
+
+
+def _with_fewer(counts: Counts, pinned: Counts, allowed: Allowed) -> Iterator[Counts]:
+    """Yield the counts, and all with fewer instances of limited profiles."""
+    names = [name for name in counts if name in allowed.limited]
+    spare: Iterable[Iterable[int]] = [range(counts[n] - pinned[n] + 1) for n in names]
+    for removed in product(*spare):
+        yield counts.minus(dict(zip(names, removed, strict=True)))
+
+
+def _order(counts: Counts) -> tuple[tuple[str, int], ...]:
+    return tuple(counts.items())
