@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -23,7 +22,7 @@ from autoscaler.domain.policy_check import (
     pool_warnings,
 )
 from autoscaler.domain.quantity import shown
-from autoscaler.domain.section import Path, Problem, Section
+from autoscaler.domain.section import Path, Problem, Section, path_text
 
 NO_VALUE = "has no value"
 Part = TypeVar("Part", bound=Section)
@@ -145,7 +144,7 @@ def _lines(
     """Return one line a problem, in the order of the file."""
     placed = [(_mark_of(tree, problem), problem) for problem in problems]
     placed += [(flaw.mark, Problem(flaw.path, flaw.message)) for flaw in flaws]
-    texts = {(mark, printable(f"{_shown_path(p.path)}{p.message}")) for mark, p in placed}
+    texts = {(mark, _told(problem)) for mark, problem in placed}
     return [f"{source}:{mark.line}:{mark.column}: {text}" for mark, text in sorted(texts)]
 
 
@@ -155,13 +154,9 @@ def _mark_of(tree: Tree, problem: Problem) -> Mark:
     return tree.place(problem.path, of_key=is_of_key)
 
 
-def _shown_path(path: Path) -> str:
-    """Return the keys as Kubernetes shows them: ``pools[0].floors[1g.5gb]: ``."""
-    text = ""
-    for part in path:
-        is_word = isinstance(part, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", part)
-        text += f".{part}" if is_word else f"[{part}]"
-    return f"{text.removeprefix('.')}: " if text else ""
+def _told(problem: Problem) -> str:
+    path = path_text(problem.path)
+    return printable(f"{path}: {problem.message}" if path else problem.message)
 
 
 @dataclass(frozen=True, slots=True)

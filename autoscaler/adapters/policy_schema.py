@@ -10,11 +10,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from autoscaler.domain.plan_document import PlanDocument
 from autoscaler.domain.policy import Policy
 
 Schema = dict[str, Any]  # Any: the form of a JSON schema
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-MODELS: dict[str, type[BaseModel]] = {"policy.schema.json": Policy}
+MODELS: dict[str, type[BaseModel]] = {
+    "plan.schema.json": PlanDocument,
+    "policy.schema.json": Policy,
+}
 
 
 def render_schema(model: type[BaseModel]) -> str:

@@ -20,8 +20,6 @@ from autoscaler.ports import Change, Clock, Kind, Page, RawObject
 
 MERGE_PATCH = "application/merge-patch+json"
 DEFAULT_LIMITS = HttpLimits()
-# A healthy server ends a watch at the time asked for; only a dead one is later.
-WATCH_MARGIN_S = 5.0
 
 
 class HttpObjectClient:
@@ -130,7 +128,8 @@ class HttpObjectClient:
         seconds = max(1, ceil(timeout_s))
         query = {"watch": "1", "resourceVersion": since, "timeoutSeconds": str(seconds)}
         request = Request(call, "GET", f"{path_of(kind, namespace)}?{urlencode(query)}")
-        with self._transport.stream(request, seconds + WATCH_MARGIN_S) as response:
+        silence_s = seconds + self._transport.limits.watch_margin_s
+        with self._transport.stream(request, silence_s) as response:
             yield from changes_in(call, response)
 
 

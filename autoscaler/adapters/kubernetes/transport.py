@@ -36,6 +36,9 @@ class HttpLimits:
         Wait before the second try; doubles each time.
     page_size
         Most objects of one answer.
+    watch_margin_s
+        How much longer than asked for a watch may last: a healthy server ends it in
+        time, only a dead one is later.
     """
 
     connect_s: float = 5.0
@@ -44,6 +47,7 @@ class HttpLimits:
     tries: int = 3
     first_wait_s: float = 0.5
     page_size: int = 500
+    watch_margin_s: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +151,9 @@ class Transport:
 def _translating(call: str) -> Iterator[None]:
     try:
         yield
+    except urllib3.exceptions.NewConnectionError as error:
+        cause = error.__cause__ or error.__context__ or error
+        raise Unavailable(f"{call}: cannot connect to the API server: {cause}") from error
     except urllib3.exceptions.TimeoutError as error:
         raise Unavailable(f"{call}: the API server did not answer in time") from error
     except (urllib3.exceptions.HTTPError, OSError) as error:
@@ -156,6 +163,4 @@ def _translating(call: str) -> Iterator[None]:
 def _describe(error: Exception) -> str:
     if isinstance(error, urllib3.exceptions.SSLError):
         return f"the secure connection failed: {error}"
-    if isinstance(error, urllib3.exceptions.NewConnectionError):
-        return f"cannot connect to the API server: {error}"
     return f"the connection broke: {error}"
