@@ -131,7 +131,7 @@ def _restored(node: Node, memory: Memory) -> Node:
         inventory = inventory_of(node)
     except ConfigError:
         return node
-    if inventory is None or len(inventory.products) != 1:
+    if inventory is None:
         return node
     known = {PRODUCT: inventory.products[0], GPU_COUNT: str(len(inventory.gpus))}
     return replace(node, labels={**known, **node.labels})

@@ -10,19 +10,15 @@ from dataclasses import dataclass, replace
 
 from autoscaler.domain.configuration import LayoutOfNode
 from autoscaler.domain.counts import Counts
+from autoscaler.domain.hardware import Hardware, contradiction, profile_counts
 from autoscaler.domain.inventory import Inventory
 from autoscaler.domain.marks import MIG_CONFIG, MIG_CONFIG_STATE
-from autoscaler.domain.objects import Node
 from autoscaler.domain.placement import fits
 from autoscaler.domain.pool import Strategy
-from autoscaler.domain.profile import GpuModel
 from autoscaler.domain.reasons import Hold, Reason
 from autoscaler.domain.resource import (
     GPU,
-    PREFIX,
     folded,
-    is_gpu_resource,
-    is_shared,
     parse_resource,
     supply_of,
 )
@@ -52,38 +48,6 @@ class Composition:
     confirms: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Hardware:
-    """A node with its GPU model, number of GPUs and strategy known.
-
-    Parameters
-    ----------
-    obeys_label
-        Whether MIG manager makes of the node what its label names.
-    """
-
-    node: Node
-    model: GpuModel
-    num_gpus: int
-    strategy: Strategy
-    obeys_label: bool = True
-
-    @property
-    def offered(self) -> Counts:
-        """Devices that pods may get, by resource name; shares are no devices."""
-        return devices(self.node.allocatable)
-
-    @property
-    def existing(self) -> Counts:
-        """Devices that are there, healthy or not."""
-        capacity, offered = devices(self.node.capacity), self.offered
-        return Counts({n: max(capacity[n], offered[n]) for n in {*capacity, *offered}})
-
-    def hold(self, reason: Reason, text: str) -> Hold:
-        """Return a hold of this node."""
-        return Hold(reason, f"node {self.node.name}: {text}", self.node.name)
-
-
 def compose(
     hardware: Hardware, promised: Sequence[LayoutOfNode], inventory: Inventory | None
 ) -> Composition:
@@ -96,9 +60,10 @@ def compose(
     inventory
         The agent's report, if there is one.
     """
-    wrong = _contradiction(hardware, inventory)
+    wrong = contradiction(hardware, inventory)
     if wrong is not None:
-        return wrong
+        is_countable = wrong.reason is not Reason.EXCEEDS_HARDWARE
+        return Composition((), (wrong,), is_countable=is_countable)
     sources = (*([inventory.layout] if inventory else []), *promised)
     for amounts in dict.fromkeys((hardware.offered, hardware.existing)):
         matching = [layout for layout in sources if _adds_up(hardware, layout, amounts)]
@@ -113,83 +78,6 @@ def compose(
     if promised and hardware.obeys_label:
         holds.append(_drifted(hardware, promised[0]))
     return replace(found, holds=tuple(holds))
-
-
-def devices(amounts: Counts) -> Counts:
-    """Return the GPU resources that count devices, not shares of them."""
-    return Counts({n: k for n, k in amounts.items() if is_gpu_resource(n) and not is_shared(n)})
-
-
-def _contradiction(hardware: Hardware, inventory: Inventory | None) -> Composition | None:
-    """Return what makes a node's own words impossible, if anything does."""
-    offered, model = hardware.offered, hardware.model
-    unknown = [n for n in offered if n.startswith(PREFIX) and parse_resource(model, n) is None]
-    if unknown:
-        known = ", ".join(profile.name for profile in model.profiles)
-        text = f"it advertises {unknown[0]}, which is no profile of {model.key} ({known})"
-        return Composition((), (hardware.hold(Reason.UNKNOWN_PROFILE, text),))
-    if inventory is not None and len(inventory.gpus) != hardware.num_gpus:
-        text = (
-            f"the inventory has {len(inventory.gpus)} GPUs, its label counts"
-            f" {hardware.num_gpus} of {model.key}: the label does not describe every GPU"
-        )
-        return Composition((), (hardware.hold(Reason.MIXED_MODELS, text),))
-    if inventory is not None:
-        strange = [
-            name
-            for counts in inventory.layout
-            for name in counts or ()
-            if model.profile(name) is None
-        ]
-        if strange:
-            text = f"the inventory shows {strange[0]}, which is no profile of {model.key}"
-            return Composition((), (hardware.hold(Reason.UNKNOWN_PROFILE, text),))
-    return _excess(hardware)
-
-
-def _excess(hardware: Hardware) -> Composition | None:
-    """Return the arithmetic of a node that advertises more than its GPUs can hold."""
-    if hardware.strategy is not Strategy.MIXED:
-        return None
-    whole, counts = hardware.offered[GPU], profile_counts(hardware, hardware.offered)
-    needed = whole + fewest_boards(hardware.model, counts)
-    if needed <= hardware.num_gpus:
-        return None
-    if not counts:
-        text = (
-            f"it advertises {whole} whole GPUs and its label counts {hardware.num_gpus}"
-            f" of {hardware.model.key}: the label does not describe every GPU"
-        )
-        return Composition((), (hardware.hold(Reason.MIXED_MODELS, text),))
-    text = (
-        f"advertised resources exceed hardware: {whole} whole GPUs and {counts} need at"
-        f" least {needed} GPUs, its label counts {hardware.num_gpus}; restarting kubelet"
-        " and the device plugin clears what is left over, a new layout does not"
-    )
-    hold = hardware.hold(Reason.EXCEEDS_HARDWARE, text)
-    return Composition((), (hold,), is_countable=False)
-
-
-def fewest_boards(model: GpuModel, counts: Counts) -> int:
-    """Return a number of GPUs below which these instances cannot exist."""
-    compute, memory, most = 0, 0, 0
-    for name, number in counts.items():
-        profile = model.profile(name)
-        if profile is not None:
-            compute += number * profile.compute_slices
-            memory += number * profile.memory_slices
-            most = max(most, -(-number // profile.max_instances))
-    return max(-(-compute // model.compute_slices), -(-memory // model.memory_slices), most)
-
-
-def profile_counts(hardware: Hardware, amounts: Counts) -> Counts:
-    """Return instances by profile; whole GPUs and what is not known are left out."""
-    found: dict[str, int] = {}
-    for resource, number in amounts.items():
-        name = parse_resource(hardware.model, resource) if resource != GPU else None
-        if name is not None:
-            found[name] = found.get(name, 0) + number
-    return Counts(found)
 
 
 def _adds_up(hardware: Hardware, layout: LayoutOfNode, amounts: Counts) -> bool:

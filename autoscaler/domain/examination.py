@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from autoscaler.domain.bundle import effective_request
-from autoscaler.domain.composition import Composition, Hardware, compose
+from autoscaler.domain.composition import Composition, compose
 from autoscaler.domain.conditions import (
     Circumstances,
     condition_holds,
@@ -23,6 +23,7 @@ from autoscaler.domain.evictions import uses_gpu
 from autoscaler.domain.evidence import Evidence
 from autoscaler.domain.failures import failure_holds
 from autoscaler.domain.geometry import Geometry
+from autoscaler.domain.hardware import Hardware
 from autoscaler.domain.holding import folds
 from autoscaler.domain.identity import Identity, identify
 from autoscaler.domain.inventory import Inventory, InventoryGpu, inventory_of

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from autoscaler.domain.composition import fewest_boards
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.eligibility import Eligibility, Needs
+from autoscaler.domain.hardware import fewest_boards
 from autoscaler.domain.holding import folds
 from autoscaler.domain.pool import Pool, Strategy
 from autoscaler.domain.profile import GpuModel, Profile
