@@ -1,0 +1,1 @@
+"""A small Prometheus over simulated samples: storage, query language and HTTP API."""
