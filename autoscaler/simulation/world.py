@@ -21,6 +21,8 @@ from autoscaler.simulation.figures import Observer
 from autoscaler.simulation.fleet import Fleet, build_hardware, configurations, node_body
 from autoscaler.simulation.jobs import JobController
 from autoscaler.simulation.kubelet import Kubelet
+from autoscaler.simulation.metrics.dcgm import ScrapeSettings
+from autoscaler.simulation.metrics_source import MetricsSource
 from autoscaler.simulation.mig_manager import MigManager
 from autoscaler.simulation.node_status import NodeStatus
 from autoscaler.simulation.operands import Operator
@@ -58,6 +60,7 @@ class WorldSettings:
     start_s: float
     timing: Timing = field(default_factory=Timing)
     scheduler: SchedulerSettings = field(default_factory=SchedulerSettings)
+    scrapes: ScrapeSettings = field(default_factory=ScrapeSettings)
     bring_up_s: float = 300.0
     operator_namespace: str = "gpu-operator"
     config_map: str = "mig-autoscaler-config"
@@ -88,6 +91,9 @@ class World:
         self._create_objects()
         self.observer = Observer(self.platform, self._whole_gpu_slices())
         self.submitter = Submitter(self.platform)
+        self.metrics = MetricsSource(
+            self.platform, self.hardware, self.devices, settings.scrapes
+        )
         self._add_controllers()
         self.engine.run_until(settings.start_s)
 
@@ -124,6 +130,7 @@ class World:
             Kubelet(platform, hardware, devices),
             DisruptionController(platform),
             PodCleaner(platform, self.settings.finished_ttl_s),
+            self.metrics,
             self.observer,
         ):
             self.engine.add(controller)

@@ -1,0 +1,1 @@
+"""What is scraped: kube-state-metrics, the scheduler, the DCGM exporters, and ourselves."""
