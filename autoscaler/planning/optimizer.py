@@ -68,6 +68,12 @@ class Settlement:
         """Relative distance between the choice and the bound, at least 0."""
         return relative_gap(self.choice.objective, self.bound)
 
+    @property
+    def rounded_gap(self) -> float:
+        """The same for the answer in hand after the relaxed program."""
+        in_hand = self.unchanged if self.rounded is None else self.rounded
+        return relative_gap(in_hand.objective, self.relaxed_bound)
+
 
 def settle(
     mix: Mix,

@@ -120,21 +120,20 @@ def rules_of(pool: Pool, snapshot: Snapshot, now_s: float) -> tuple[PoolRule, ..
         return ()
     models = {node.model for node in nodes if node.model is not None}
     found = _reserve_rules(pool, nodes, snapshot.pools_total.get(pool.name, len(nodes)))
-    present = _instances(nodes)
-    for profile, number in active_floors(pool, now_s).items():
-        have = present[resource_name(profile)]
-        found.append(
-            PoolRule(pool.name, RuleKind.FLOOR, profile, number, have, _slices(profile, models))
-        )
+    floors = active_floors(pool, now_s)
+    present = _instances(nodes) if floors else Counts()
     # What reserved nodes offer is wished for, so it does not count against a ceiling.
-    spared = _instances(node for node in nodes if not node.reserved)
-    for profile, number in sorted(pool.ceilings.items()):
-        have = spared[resource_name(profile)]
-        found.append(
-            PoolRule(
-                pool.name, RuleKind.CEILING, profile, number, have, _slices(profile, models)
-            )
-        )
+    cut = (node for node in nodes if not node.reserved)
+    limited = _instances(cut) if pool.ceilings else Counts()
+    limits = (
+        (RuleKind.FLOOR, floors.items(), present),
+        (RuleKind.CEILING, sorted(pool.ceilings.items()), limited),
+    )
+    for kind, amounts, have in limits:
+        for profile, number in amounts:
+            slices = _slices(profile, models)
+            there = have[resource_name(profile)]
+            found.append(PoolRule(pool.name, kind, profile, number, there, slices))
     return tuple(found)
 
 
