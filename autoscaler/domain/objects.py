@@ -137,6 +137,8 @@ class Pod:
         Whether it uses the NVIDIA runtime class or mounts an NVIDIA device.
     waiting
         Reasons of containers in state waiting, e.g. ``CreateContainerError``.
+    grace_s
+        Seconds it may take to end after an eviction.
     faults
         What could not be read of it, e.g. a negative quantity; such a pod is
         reported and never counted.
@@ -172,6 +174,7 @@ class Pod:
     host_network: bool = False
     ready: bool = False
     waiting: tuple[str, ...] = ()
+    grace_s: float = 30.0
     faults: tuple[str, ...] = ()
 
     @property

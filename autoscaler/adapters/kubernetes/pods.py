@@ -38,6 +38,8 @@ DEVICE_PATH = "/dev/nvidia"
 # The device plugin's marks for "this container gets this device" as a mount.
 DEVICE_MOUNT = "/var/run/nvidia-container-devices"
 HOST_NAME = "kubernetes.io/hostname"
+# What the API server writes where nothing is said.
+DEFAULT_GRACE_S = 30.0
 
 
 def pod_from(raw: Mapping[str, object]) -> Pod:
@@ -95,8 +97,15 @@ def pod_from(raw: Mapping[str, object]) -> Pod:
         host_network=spec.get("hostNetwork") is True,
         ready=ready,
         waiting=_waiting(status, faults),
+        grace_s=_grace_s(spec, faults),
         faults=tuple(faults),
     )
+
+
+def _grace_s(spec: Mapping[str, object], faults: list[str]) -> float:
+    if spec.get("terminationGracePeriodSeconds") is None:
+        return DEFAULT_GRACE_S
+    return float(integer_at(spec, "terminationGracePeriodSeconds", faults, "spec."))
 
 
 def _annotations(metadata: Mapping[str, object], faults: list[str]) -> Mapping[str, str]:
