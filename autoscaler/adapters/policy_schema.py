@@ -50,14 +50,12 @@ def _tidy_value(value: object) -> object:
 
 
 def _without_null(schema: Schema) -> Schema:
-    """Return a schema that does not allow null: a file leaves a key out instead."""
+    """Return a schema without null where it only means that a key is absent."""
     forms = schema.get("anyOf")
-    if not isinstance(forms, list) or {"type": "null"} not in forms:
+    if not isinstance(forms, list) or schema.get("default", "other") is not None:
         return schema
     rest = [form for form in forms if form != {"type": "null"}]
-    outer = {key: value for key, value in schema.items() if key != "anyOf"}
-    if outer.get("default", 0) is None:
-        del outer["default"]
+    outer = {key: value for key, value in schema.items() if key not in {"anyOf", "default"}}
     return {**(rest[0] if len(rest) == 1 else {"anyOf": rest}), **outer}
 
 

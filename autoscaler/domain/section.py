@@ -86,3 +86,18 @@ def refuse(problems: Iterable[Problem]) -> None:
     if found:
         text = "; ".join(f"{'.'.join(map(str, p.path))}: {p.message}" for p in found)
         raise PydanticCustomError("inconsistent", "{text}", {"text": text, "problems": found})
+
+
+def path_text(path: Path) -> str:
+    """Return keys as Kubernetes shows them: ``pools[0].floors[1g.5gb]``.
+
+    Parameters
+    ----------
+    path
+        Keys and indexes; empty for the document itself, which has no name.
+    """
+    text = ""
+    for part in path:
+        is_word = isinstance(part, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", part)
+        text += f".{part}" if is_word else f"[{part}]"
+    return text.removeprefix(".")
