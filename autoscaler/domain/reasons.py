@@ -88,6 +88,7 @@ class Reason(StrEnum):
     METRICS_MISSING = "MetricsMissing"
     HOLDERS_UNPROVEN = "HoldersUnproven"
     SOLVER_STOPPED = "SolverStopped"
+    REFUSED = "Refused"
     # A pod may not be evicted.
     PROTECTED = "Protected"
     EVICTION_DISABLED = "EvictionDisabled"

@@ -1,0 +1,206 @@
+"""One cycle: observe, advance open rollouts, plan, gate, start rollouts, report.
+
+Nothing sleeps or blocks in here, and nothing is carried over that matters: a wait is a
+state that the next cycle looks at again. An incomplete observation ends the cycle,
+because what is not seen is not known to be absent.
+"""
+
+from dataclasses import dataclass, replace
+
+from autoscaler.control.acting import Acting
+from autoscaler.control.history_json import with_effects, with_records
+from autoscaler.control.leadership import Standing as Lead
+from autoscaler.control.memory import CycleMemory
+from autoscaler.control.outcome import CycleOutcome, Decision, View
+from autoscaler.control.reporting import Report
+from autoscaler.control.service_time import ServiceTime, ended, stays_of
+from autoscaler.control.setting import LEASES, Setting
+from autoscaler.control.starting import persisted, without_troubled_pools
+from autoscaler.control.status import kept_in
+from autoscaler.control.timers import failures_due_s, next_due_s
+from autoscaler.domain.assessment import assess, remember
+from autoscaler.domain.errors import AutoscalerError
+from autoscaler.domain.fingerprint import digest
+from autoscaler.domain.objects import MetricsView, Observation
+from autoscaler.domain.plan import NodeChange, Plan
+from autoscaler.domain.policy import Mode, policy_hash
+from autoscaler.domain.requests import demand_of
+from autoscaler.planning.gate import Standing, gate
+from autoscaler.planning.persistence import first_seen
+from autoscaler.planning.planner import make_plan
+
+NOTICES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a cycle decided, and the sentence for it."""
+
+    decision: Decision
+    message: str
+    error: str = ""
+
+
+def run_cycle(setting: Setting, memory: CycleMemory, now_s: float) -> CycleOutcome:
+    """Run one cycle and return what it saw, decided and did.
+
+    Parameters
+    ----------
+    memory
+        Of the cycle before; ``memory.FRESH`` at first.
+    now_s
+        Epoch seconds.
+    """
+    return Cycle(setting, memory, now_s).run()
+
+
+class Cycle:
+    """One cycle under way."""
+
+    def __init__(self, setting: Setting, memory: CycleMemory, now_s: float) -> None:
+        self._setting = setting
+        self._policy = setting.policy
+        self._memory = memory
+        self._now_s = now_s
+        self._lead = Lead(is_leader=False, message="this mode takes no lease")
+
+    def run(self) -> CycleOutcome:
+        """Go through the phases as far as this cycle gets."""
+        if self._setting.leadership is not None:
+            self._lead = self._setting.leadership.ensure()
+            if not self._lead.is_leader:
+                return self._end(Verdict(Decision.NOT_LEADER, self._lead.message))
+        try:
+            observation = self._setting.outside.cluster.observe()
+        except AutoscalerError as error:
+            message = f"no plan: {error}"
+            return self._end(Verdict(Decision.INCOMPLETE, message, str(error)))
+        return self._go_on(observation)
+
+    def _go_on(self, observation: Observation) -> CycleOutcome:
+        """Go through the phases after a complete observation."""
+        kept = kept_in(observation, self._setting.outside.namespace)
+        history = with_records(self._memory.history, kept.history)
+        self._memory = replace(self._memory, history=history)
+        acting = Acting(self._setting, kept, self._memory, self._now_s)
+        view = self._look(acting.advance(observation), kept.paused)
+        self._memory = replace(self._memory, history=acting.history)
+        verdict = self._decide(view, acting)
+        acting.keep_up(view)
+        service_times = self._learn(view, acting)
+        outcome = replace(
+            self._end(verdict),
+            view=view,
+            plan=self._memory.plan,
+            progress=tuple(acting.progress),
+            journals=dict(sorted(acting.journals.items())),
+            records=tuple(acting.records),
+            service_times=service_times,
+            errors=tuple(filter(None, (*acting.errors, verdict.error))),
+            due_s=self._memory.due_s,
+        )
+        if self._policy.mode not in LEASES:
+            return outcome
+        return Report(self._setting.outside, self._policy, kept).write(outcome)
+
+    def _look(self, observation: Observation, paused: str | None) -> View:
+        """Observe metrics and put everything together; a gap only narrows the view."""
+        metrics, gap = self._metrics()
+        policy, now_s = self._policy, self._now_s
+        snapshot = assess(observation, policy, metrics, now_s, self._memory.nodes)
+        demand = demand_of(snapshot, observation, policy, metrics, now_s)
+        return View(observation, snapshot, demand, metrics, gap, paused)
+
+    def _metrics(self) -> tuple[MetricsView | None, str]:
+        source = self._setting.outside.metrics
+        if source is None:
+            return None, "no Prometheus is configured"
+        try:
+            view = source.observe()
+        except AutoscalerError as error:
+            return None, str(error)
+        return view, "; ".join(view.notices[:NOTICES])
+
+    def _decide(self, view: View, acting: Acting) -> Verdict:
+        """Plan, unless nothing is new, and start what may start."""
+        if self._policy.mode is Mode.OFF:
+            return Verdict(Decision.OBSERVED, "observed; mode off plans nothing")
+        paused = "" if view.paused is None else f"paused {view.paused}"
+        inputs = (policy_hash(self._policy), paused)
+        fingerprint = digest(view.snapshot, view.demand, *inputs)
+        if fingerprint == self._memory.digest and self._now_s < self._memory.due_s:
+            return Verdict(Decision.UNCHANGED, "nothing is new")
+        try:
+            plan = make_plan(view.snapshot, view.demand, self._policy, self._now_s)
+        except AutoscalerError as error:
+            return Verdict(Decision.PLAN_FAILED, f"no plan: {error}", str(error))
+        standing = Standing(history=self._memory.history, paused=view.paused)
+        gated = gate(plan, view.snapshot, self._policy, self._now_s, standing)
+        gated = without_troubled_pools(gated, acting.journals)
+        self._memorize(view, gated, fingerprint)
+        acting.start(gated, self._ready(gated), view)
+        return Verdict(Decision.PLANNED, summary(gated))
+
+    def _memorize(self, view: View, plan: Plan, fingerprint: str) -> None:
+        """Remember a plan, since when its proposals are there, and when to look again."""
+        proposals = first_seen(plan, self._memory.proposals, self._now_s)
+        due_s = next_due_s(
+            view, self._policy, plan=plan, proposals=proposals, history=self._memory.history
+        )
+        self._memory = replace(
+            self._memory, digest=fingerprint, due_s=due_s, plan=plan, proposals=proposals
+        )
+
+    def _ready(self, plan: Plan) -> tuple[NodeChange, ...]:
+        """Return the changes that may start now."""
+        if not self._setting.is_patient:
+            return tuple(change for change in plan.changes if not change.blocked_by)
+        return persisted(plan, self._memory.proposals, self._policy, self._now_s)
+
+    def _learn(self, view: View, acting: Acting) -> tuple[ServiceTime, ...]:
+        """Remember what the next cycle needs; return the service times seen to end."""
+        waiting = frozenset(str(pod) for g in view.demand.groups for pod in g.pods)
+        stays = stays_of(view.snapshot.nodes)
+        service_times = ended(self._memory.stays, stays, self._now_s)
+        nodes = remember(view.snapshot, self._memory.nodes)
+        words = {p.name: p.error for p in acting.progress if p.error}
+        refusals = {
+            name: said
+            for name, said in {**self._memory.refusals, **words}.items()
+            if name in acting.journals
+        }
+        due_s = min((self._memory.due_s, *failures_due_s(nodes)))
+        self._memory = replace(
+            self._memory,
+            nodes=nodes,
+            due_s=max(due_s, self._now_s),
+            journals=dict(acting.journals),
+            refusals=refusals,
+            history=with_effects(acting.history, waiting, self._now_s),
+            stays=stays,
+        )
+        return service_times
+
+    def _end(self, verdict: Verdict) -> CycleOutcome:
+        """Return the outcome of a cycle that ends here."""
+        return CycleOutcome(
+            decision=verdict.decision,
+            message=verdict.message,
+            started_s=self._now_s,
+            ended_s=self._setting.outside.clock.now_s(),
+            standing=self._lead,
+            memory=self._memory,
+            errors=(verdict.error,) if verdict.error else (),
+        )
+
+
+def summary(plan: Plan) -> str:
+    """Say in one sentence what a plan proposes."""
+    if not plan.changes:
+        return "the present layout is the best there is for this demand"
+    free = sum(1 for change in plan.changes if not change.blocked_by)
+    serves = sum(len(change.serves) for change in plan.changes)
+    return (
+        f"{len(plan.changes)} nodes to change for {serves} waiting pods,"
+        f" {free} of them may start now"
+    )
