@@ -11,8 +11,9 @@ from zoneinfo import available_timezones
 
 from pydantic import ValidationError
 
+from autoscaler.adapters.prometheus.queries import KNOWN
 from autoscaler.adapters.yaml_tree import Flaw, Mark, Tree, printable, read_tree
-from autoscaler.domain.complaints import NOT_A_KEY, complaints
+from autoscaler.domain.complaints import NOT_A_KEY, complaints, did_you_mean
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.policy import DemandRules, Policy, Pool, same_names
 from autoscaler.domain.policy_check import (
@@ -25,6 +26,7 @@ from autoscaler.domain.quantity import shown
 from autoscaler.domain.section import Path, Problem, Section, path_text
 
 NO_VALUE = "has no value"
+NO_QUERY = "there is no query"
 Part = TypeVar("Part", bound=Section)
 PoolCheck = Callable[[Pool], Iterable[Problem]]
 DemandCheck = Callable[[DemandRules], Iterable[Problem]]
@@ -73,6 +75,7 @@ def parse_policy(text: str, source: str) -> LoadedPolicy:
     policy, wrong = _read(Policy, tree.value)
     empty = [Problem(path, f"{NO_VALUE}; give one or remove it") for path in tree.nulls()]
     wrong += [*_parts(tree, pool_problems, demand_problems), *_same_names(tree)]
+    wrong += _unknown_queries(tree)
     silent = {problem.path for problem in empty}
     wrong = [*empty, *(problem for problem in wrong if problem.path not in silent)]
     if policy is None or wrong or flaws:
@@ -134,6 +137,20 @@ def _same_names(tree: Tree) -> list[Problem]:
     return same_names({n: t.value for n, t in names.items() if t and isinstance(t.value, str)})
 
 
+def _unknown_queries(tree: Tree) -> list[Problem]:
+    prometheus = tree.children.get("prometheus", tree).children
+    queries = prometheus["queries"].children if "queries" in prometheus else {}
+    allowed = f"allowed: {', '.join(KNOWN)}"
+    return [
+        Problem(
+            ("prometheus", "queries", name),
+            f"{NO_QUERY} of this name{did_you_mean(name, KNOWN)}; {allowed}",
+        )
+        for name in queries
+        if name not in KNOWN
+    ]
+
+
 def _below(path: Path, problem: Problem) -> Problem:
     return Problem((*path, *problem.path), problem.message)
 
@@ -150,7 +167,7 @@ def _lines(
 
 def _mark_of(tree: Tree, problem: Problem) -> Mark:
     # What is said of the key itself stands there; a value that is not there has no place.
-    is_of_key = problem.message.startswith((NOT_A_KEY, NO_VALUE))
+    is_of_key = problem.message.startswith((NOT_A_KEY, NO_VALUE, NO_QUERY))
     return tree.place(problem.path, of_key=is_of_key)
 
 

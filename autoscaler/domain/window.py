@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from autoscaler.domain.counts import Counts
-from autoscaler.domain.pool import Pool
 from autoscaler.domain.quantity import ALL_DAYS
 from autoscaler.domain.schedule import DailySpan, Freeze
 
@@ -137,21 +135,6 @@ def closes_at_s(
     edges = [_first_s(windows, now_s, wanted=False)]
     edges += [start_s for f in freezes if (start_s := freeze_start_s(f)) >= now_s]
     return min((edge for edge in edges if edge is not None), default=None)
-
-
-def floors_at(pool: Pool, now_s: float) -> Counts:
-    """Return the instances that a pool must keep at least now, by profile.
-
-    Where several spans hold at once, the larger number of each profile counts.
-    """
-    if isinstance(pool.floors, dict):
-        return Counts(pool.floors)
-    most: dict[str, int] = {}
-    for span in pool.floors:
-        if span_active(span, now_s):
-            for profile, number in span.profiles.items():
-                most[profile] = max(number, most.get(profile, 0))
-    return Counts(most)
 
 
 def next_edge_s(spans: Iterable[DailySpan], now_s: float) -> float | None:

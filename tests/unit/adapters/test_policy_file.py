@@ -72,6 +72,10 @@ FAULTS = [
         "4:19: prometheus.url: 'prometheus:9090' is not an",
     ),
     (
+        "prometheus:\n  url: http://a\n  queries: {pendign: up}\n",
+        "6:13: prometheus.queries.pendign: there is no query of this name; did you mean pe",
+    ),
+    (
         "prometheus:\n  url: http://a\n  bearerTokenFile: t\n"
         "  basicAuth: {username: u, passwordFile: f}\n",
         "7:14: prometheus.basicAuth: cannot go with bearerTokenFile",

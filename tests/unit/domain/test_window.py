@@ -4,11 +4,9 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from autoscaler.domain.counts import Counts
-from autoscaler.domain.policy import ALL_DAYS, DailySpan, FloorSpan, Freeze, Pool
+from autoscaler.domain.policy import ALL_DAYS, DailySpan, Freeze
 from autoscaler.domain.window import (
     closes_at_s,
-    floors_at,
     freeze_end_s,
     freeze_start_s,
     is_frozen,
@@ -215,18 +213,6 @@ def test_overlapping_freezes_name_the_one_that_ends_last():
     """The answer says until when."""
     short, long = freeze("2026-03-02", "2026-03-02"), freeze("2026-03-01", "2026-03-09")
     assert is_frozen([short, long], at("2026-03-02T12:00")) == long
-
-
-def test_floors_hold_at_their_times_and_the_larger_counts():
-    """Where spans overlap, each profile takes the larger number."""
-    day = FloorSpan(start="08:00", end="18:00", profiles={"1g.5gb": 4, "3g.20gb": 1})
-    noon = FloorSpan(start="11:00", end="13:00", profiles={"1g.5gb": 2, "2g.10gb": 3})
-    pool = Pool(name="a", floors=(day, noon))
-    assert floors_at(pool, at("2026-03-02T07:00")) == Counts()
-    assert floors_at(pool, at("2026-03-02T12:00")) == Counts(
-        {"1g.5gb": 4, "2g.10gb": 3, "3g.20gb": 1}
-    )
-    assert floors_at(Pool(name="b", floors={"1g.5gb": 1}), 0.0) == Counts({"1g.5gb": 1})
 
 
 def test_the_next_edge_is_a_start_or_an_end():
