@@ -115,7 +115,8 @@ def _instances(gpus: Sequence[SimulatedGpu], product: str) -> dict[str, str]:
         prefix = f"nvidia.com/mig-{text}"
         labels |= {
             f"{prefix}.count": str(counts[name]),
-            f"{prefix}.replicas": str(counts[name]),
+            # Shares of each instance, not instances: one where nothing is shared.
+            f"{prefix}.replicas": "1",
             f"{prefix}.sharing-strategy": "none",
             f"{prefix}.product": f"{product}-MIG-{text}",
         }

@@ -117,6 +117,7 @@ def node_body(group: NodeGroup, name: str, address: str) -> RawObject:
             ],
             "capacity": amounts,
             "allocatable": dict(amounts),
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
             "nodeInfo": {
                 "kubeletVersion": "v1.33.0",
                 "osImage": "Simulated",
