@@ -50,7 +50,7 @@ class Timing:
     """From the deletion mark to the end of a pod that heeds the signal."""
     operand_start: Span = Span(4.0, 10.0)
     """From creation of an operand's pod to the moment it serves."""
-    operand_stop: Span = Span(1.0, 6.0)
+    operand_stop: Span = Span(2.0, 12.0)
     """From the deletion mark of an operand's pod to its end."""
     daemon_set: Span = Span(0.2, 1.0)
     """From a change of the node to the DaemonSet controller's answer."""
@@ -76,7 +76,7 @@ class Timing:
     """Creation of one GPU instance with its compute instance."""
     mode_change: Span = Span(20.0, 40.0)
     """Change of the MIG mode, with the reset where one is needed."""
-    device_nodes: Span = Span(2.0, 6.0)
+    device_nodes: Span = Span(4.0, 12.0)
     """Device nodes and the device description file after instances changed."""
     scheduler_backoff_s: float = 1.0
     """First pause before an unschedulable pod is tried again; doubles to ten seconds."""
