@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -43,10 +44,11 @@ class Seen:
 
 
 class ScriptedServer:
-    """Gives its replies in order, the last one again and again."""
+    """Gives its replies in order, the last one again and again; or as ``choose`` says."""
 
-    def __init__(self, *replies: Reply) -> None:
+    def __init__(self, *replies: Reply, choose: Callable[[Seen], Reply] | None = None) -> None:
         self.replies = list(replies)
+        self.choose = choose
         self.seen: list[Seen] = []
         self.stopping = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
@@ -60,6 +62,8 @@ class ScriptedServer:
     def next(self, seen: Seen) -> Reply:
         """Return the answer to the next request."""
         self.seen.append(seen)
+        if self.choose is not None:
+            return self.choose(seen)
         return self.replies[min(len(self.seen), len(self.replies)) - 1]
 
     def __enter__(self) -> Self:
@@ -96,7 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, reply: Reply, stopping: threading.Event) -> None:
         self.close_connection = reply.way is not Way.WHOLE
         if reply.way is Way.HANG:
-            stopping.wait(20.0)
+            stopping.wait(60.0)
             return
         if reply.way is Way.DROP:
             return
@@ -120,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self.wfile.write(body[: len(body) // 2] if way is Way.CUT else body)
             if way is Way.STALL:
-                stopping.wait(20.0)
+                stopping.wait(60.0)
         except OSError:
             # The client has given up, which is what the test is about.
             return
