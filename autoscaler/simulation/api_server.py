@@ -71,7 +71,9 @@ class ApiServer:
             except OSError:
                 return
             line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            thread = threading.Thread(target=self._serve, args=(line,), daemon=True)
+            thread = threading.Thread(
+                target=self._serve, args=(line,), name="connection", daemon=True
+            )
             with self._lock:
                 if self._stopping.is_set():
                     line.close()
