@@ -1,0 +1,71 @@
+"""A proposal: what one observation leads to when a person asks.
+
+The same functions in the same order as in a cycle, without the memory of earlier ones:
+what a person is shown is what the loop would do.
+"""
+
+from dataclasses import dataclass, replace
+
+from autoscaler.control.starting import without_troubled_pools
+from autoscaler.domain.assessment import assess
+from autoscaler.domain.demand import Demand
+from autoscaler.domain.memory import NO_MEMORY, Memory
+from autoscaler.domain.objects import MetricsView, Observation
+from autoscaler.domain.plan import NodeChange, Plan
+from autoscaler.domain.policy import Policy
+from autoscaler.domain.reasons import Block, Reason
+from autoscaler.domain.requests import demand_of
+from autoscaler.domain.snapshot import Snapshot
+from autoscaler.planning.gate import Standing, gate
+from autoscaler.planning.planner import make_plan
+
+NOTHING_HAPPENED = Standing()
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """Everything that was seen at one moment.
+
+    Parameters
+    ----------
+    metrics
+        ``None`` when there are none.
+    memory
+        What earlier cycles knew of the nodes.
+    """
+
+    observation: Observation
+    metrics: MetricsView | None = None
+    memory: Memory = NO_MEMORY
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The fleet, what is asked of it, and the plan with its blocks."""
+
+    snapshot: Snapshot
+    demand: Demand
+    plan: Plan
+
+
+def propose(
+    sight: Sight, policy: Policy, now_s: float, standing: Standing = NOTHING_HAPPENED
+) -> Proposal:
+    """Return what should change and what forbids it, at ``now_s`` (epoch seconds)."""
+    observation, metrics = sight.observation, sight.metrics
+    snapshot = assess(observation, policy, metrics, now_s, sight.memory)
+    demand = demand_of(snapshot, observation, policy, metrics, now_s)
+    plan = make_plan(snapshot, demand, policy, now_s)
+    gated = gate(plan, snapshot, policy, now_s, standing)
+    journals = {n.name: n.journal for n in snapshot.nodes if n.journal is not None}
+    gated = without_troubled_pools(gated, journals)
+    if observation.offline and not observation.pods:
+        # Files without pods do not say that nothing runs.
+        gated = replace(gated, changes=tuple(map(_unproven, gated.changes)))
+    return Proposal(snapshot, demand, gated)
+
+
+def _unproven(change: NodeChange) -> NodeChange:
+    message = "there are no pods in the input, so what holds the GPUs is unknown"
+    block = Block(Reason.HOLDERS_UNPROVEN, message)
+    return replace(change, blocked_by=(*change.blocked_by, block))
