@@ -7,7 +7,11 @@ import typer
 
 from autoscaler.cli import (
     capacity,
+    controls,
+    history,
+    plan,
     profiles,
+    status,
     validate,
 )
 from autoscaler.cli.exit_codes import ExitCode
@@ -21,6 +25,13 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.command("plan")(plan.show_plan)
+app.command("status")(status.show_status)
+app.command("history")(history.show_history)
+app.command("pause")(controls.pause)
+app.command("resume")(controls.resume)
+app.command("abort")(controls.abort)
+app.add_typer(controls.quarantine_app, name="quarantine")
 app.command("profiles")(profiles.show_profiles)
 app.command("capacity")(capacity.show_capacity)
 app.command("validate")(validate.validate_files)

@@ -68,10 +68,22 @@ def plain(document: Document) -> object:
 
 def table(*columns: str, title: str = "", right: Sequence[str] = ()) -> Table:
     """Return an empty table in the house style; ``right`` names right-aligned columns."""
-    made = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    made = Table(
+        title=title or None,
+        box=box.SIMPLE_HEAD,
+        title_justify="left",
+        pad_edge=False,
+        show_edge=False,
+    )
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left", overflow="fold")
     return made
+
+
+def section(out: Console, drawn: Table) -> None:
+    """Print a table apart from what is above it."""
+    out.print()
+    out.print(drawn)
 
 
 def text_of(renderable: object, width: int = 120) -> str:

@@ -1,0 +1,95 @@
+"""``plan``: one dry run, of the cluster or of files, and why nothing more would change."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from autoscaler.cli.exit_codes import ExitCode
+from autoscaler.cli.moment import parse_moment
+from autoscaler.cli.output import FORM_OPTION, Form, emit
+from autoscaler.cli.plan_view import draw_plan
+from autoscaler.cli.sight import (
+    AT_OPTION,
+    FROM_OPTION,
+    METRICS_OPTION,
+    POLICY_OPTION,
+    Question,
+    look,
+    progress,
+)
+from autoscaler.cli.wiring import CONTEXT_OPTION, KUBECONFIG_OPTION, Access
+from autoscaler.control.proposal import Proposal, propose
+from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.plan import Plan
+from autoscaler.domain.plan_json import plan_to_json
+
+
+def show_plan(
+    policy: Annotated[str | None, POLICY_OPTION] = None,
+    files: Annotated[list[str] | None, FROM_OPTION] = None,
+    metrics: Annotated[str | None, METRICS_OPTION] = None,
+    at: Annotated[str | None, AT_OPTION] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Save the plan, for apply.", metavar="PLAN")
+    ] = None,
+    detailed_exitcode: Annotated[
+        bool,
+        typer.Option(
+            "--detailed-exitcode", help="Exit 0 for no change, 2 for changes, 3 if all blocked."
+        ),
+    ] = False,
+    kubeconfig: Annotated[str | None, KUBECONFIG_OPTION] = None,
+    context: Annotated[str | None, CONTEXT_OPTION] = None,
+    form: Annotated[Form, FORM_OPTION] = Form.TABLE,
+) -> int:
+    """Show what would change now, what each change serves and costs, and what blocks it."""
+    answer = look(
+        Question(
+            policy=policy,
+            files=tuple(files or ()),
+            metrics=metrics,
+            at_s=None if at is None else parse_moment(at),
+            access=Access(kubeconfig, context),
+        )
+    )
+    with progress("planning"):
+        found = propose(answer.sight, answer.policy, answer.now_s, answer.standing)
+    found = replace(found, plan=with_notices(found.plan, answer.notices))
+    emit(
+        plan_to_json(found.plan),
+        form,
+        draw=lambda out, wide: draw_plan(out, found, answer.sight.observation, wide=wide),
+        names=[change.node for change in found.plan.changes],
+    )
+    if save is not None:
+        save_plan(found, save)
+    return exit_code_of(found.plan) if detailed_exitcode else ExitCode.OK
+
+
+def with_notices(plan: Plan, notices: tuple[str, ...]) -> Plan:
+    """Return the plan with what was missing when it was made, each said once."""
+    return replace(plan, notices=tuple(dict.fromkeys((*notices, *plan.notices))))
+
+
+def exit_code_of(plan: Plan) -> ExitCode:
+    """Return what ``--detailed-exitcode`` says of a plan."""
+    if not plan.changes:
+        return ExitCode.OK
+    may_start = any(not change.blocked_by for change in plan.changes)
+    return ExitCode.CHANGES if may_start else ExitCode.BLOCKED
+
+
+def save_plan(found: Proposal, path: Path) -> None:
+    """Write a plan file whole, or not at all."""
+    text = json.dumps(plan_to_json(found.plan), indent=2) + "\n"
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error

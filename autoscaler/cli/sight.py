@@ -1,0 +1,151 @@
+"""What a command looks at: the cluster or files, the policy, metrics and the moment."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import typer
+
+from autoscaler.adapters.default_policy import default_policy_for
+from autoscaler.adapters.dump import read_dumps, read_metrics
+from autoscaler.adapters.policy_file import load_policy
+from autoscaler.cli.output import console
+from autoscaler.cli.wiring import (
+    DEFAULT_ACCESS,
+    Access,
+    cluster_of,
+    connect_client,
+    known_resources,
+    metrics_of,
+    own_namespace,
+    system_clock,
+)
+from autoscaler.control.proposal import Sight
+from autoscaler.control.status import kept_in
+from autoscaler.domain.errors import AutoscalerError
+from autoscaler.domain.objects import MetricsView, Observation
+from autoscaler.domain.policy import Policy
+from autoscaler.planning.gate import Standing
+
+POLICY_OPTION = typer.Option(
+    "--policy", help="Policy file; default: one pool for each product of GPU that is there."
+)
+FROM_OPTION = typer.Option(
+    "--from",
+    help="Files of kubectl get -o json or yaml in place of the cluster; - for standard input.",
+    metavar="FILE",
+)
+METRICS_OPTION = typer.Option(
+    help="Metrics in a file: Prometheus text or answers of its query API.", metavar="FILE"
+)
+AT_OPTION = typer.Option(
+    help="Moment that ages and windows count from, ISO 8601 with a zone.", metavar="TIME"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the user asked to be looked at."""
+
+    policy: str | None = None
+    files: tuple[str, ...] = ()
+    metrics: str | None = None
+    at_s: float | None = None
+    access: Access = DEFAULT_ACCESS
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was there to be seen, and what was not (``notices``)."""
+
+    sight: Sight
+    policy: Policy
+    now_s: float
+    standing: Standing
+    notices: tuple[str, ...] = ()
+
+
+def look(question: Question) -> Answer:
+    """Return what there is; ConfigError or ObservationError when it cannot be had."""
+    clock = system_clock()
+    now_s = clock.now_s() if question.at_s is None else question.at_s
+    given = None if question.policy is None else load_policy(question.policy)
+    known = None if given is None else given.policy
+    if question.files:
+        observation = read_dumps(question.files, now_s)
+    else:
+        with progress("reading the cluster"):
+            client = connect_client(question.access, clock)
+            policy = known or default_policy_for(())
+            namespace = question.access.namespace
+            observation = cluster_of(client, policy, clock, namespace).observe()
+    policy = known or default_policy_for(products_in(observation))
+    metrics, gaps = _metrics(question, policy, now_s)
+    return Answer(
+        sight=Sight(replace(observation, observed_at_s=now_s), metrics),
+        policy=policy,
+        now_s=now_s,
+        standing=standing_in(observation, question.access.namespace),
+        notices=(
+            *(() if given is None else given.warnings),
+            *observation.notices,
+            *left_out(observation),
+            *gaps,
+            *(() if metrics is None else metrics.notices),
+        ),
+    )
+
+
+def products_in(observation: Observation) -> tuple[str, ...]:
+    """Return the product labels of the nodes."""
+    found = (node.labels.get("nvidia.com/gpu.product") for node in observation.nodes)
+    return tuple(sorted({label for label in found if label}))
+
+
+def standing_in(observation: Observation, namespace: str | None = None) -> Standing:
+    """Return history and pause, as far as our status ConfigMap is among what was seen."""
+    kept = kept_in(observation, own_namespace(namespace))
+    return Standing(history=kept.history, paused=kept.paused)
+
+
+def left_out(observation: Observation) -> Iterator[str]:
+    """Yield what files do not hold: unknown, and not the same as absent."""
+    if not observation.offline:
+        return
+    if not observation.pods:
+        yield "no pods in the input: what waits and what holds GPUs is unknown"
+    if not observation.config_maps:
+        yield (
+            "no configmaps in the input: which GPU holds what is known only where there is"
+            " one way to split what the node advertises"
+        )
+    if observation.pods and not observation.budgets:
+        yield "no pdb in the input: disruption budgets are unknown"
+
+
+@contextmanager
+def progress(what: str) -> Iterator[None]:
+    """Say on a terminal what is being waited for."""
+    with console(stderr=True).status(f"{what} ..."):
+        yield
+
+
+def _metrics(
+    question: Question, policy: Policy, now_s: float
+) -> tuple[MetricsView | None, tuple[str, ...]]:
+    """Return metrics of a file or of Prometheus, and what cannot be done without."""
+    if question.metrics is not None:
+        return read_metrics(question.metrics, now_s, known_resources()), ()
+    if question.files:
+        return None, ("no --metrics: GPUs that a pod may sit on count as held",)
+    port = metrics_of(policy, system_clock())
+    if port is None:
+        return None, (
+            "no Prometheus in the policy: nothing is evicted, no work without pods is seen,"
+            " and GPUs that a pod may sit on count as held",
+        )
+    try:
+        with progress("asking Prometheus"):
+            return port.observe(), ()
+    except AutoscalerError as error:
+        return None, (f"no metrics: {error}; GPUs that a pod may sit on count as held",)
