@@ -78,14 +78,17 @@ class Cursor:
                 if self._may_go_on(error) and self._read_on():
                     continue
                 raise self._broken(error.msg, error.pos) from error
-            # A number that ends with the piece may have more digits in the next.
-            if end == len(self.text) and isinstance(value, int | float) and self._read_on():
+            # A number near the end of the piece may go on in the next one.
+            if self._is_near_end(end) and isinstance(value, int | float) and self._read_on():
                 continue
             self.position = end
             return value
 
     def _may_go_on(self, error: json.JSONDecodeError) -> bool:
-        return error.msg.startswith("Unterminated") or error.pos > len(self.text) - NEAR_END
+        return error.msg.startswith("Unterminated") or self._is_near_end(error.pos)
+
+    def _is_near_end(self, position: int) -> bool:
+        return position > len(self.text) - NEAR_END
 
     def _read_on(self) -> bool:
         """Replace what has been used by the next piece; False at the end."""
@@ -105,9 +108,13 @@ class Cursor:
 
     def _broken(self, message: str, position: int) -> BrokenJson:
         line, column = self._place(position)
-        if self._read_on() or self.text[position:].strip():
-            return BrokenJson(f"not JSON: {message}", line, column)
-        return BrokenJson("the JSON is cut off here", line, column)
+        # A text without an end takes all that follows it.
+        if message.startswith("Unterminated") or not self._has_more(position):
+            return BrokenJson("the JSON is cut off here", line, column)
+        return BrokenJson(f"not JSON: {message}", line, column)
+
+    def _has_more(self, position: int) -> bool:
+        return bool(self.text[position:].strip()) or self._read_on()
 
 
 def items_in(chunks: Iterator[str]) -> Iterator[Item]:
