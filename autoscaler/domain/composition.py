@@ -93,13 +93,13 @@ def _matched(
     amounts: Counts,
 ) -> Composition:
     layout = matching[0]
-    confirms = any(layout in promised for layout in matching)
     unhealthy = _unhealthy(hardware, amounts)
     if inventory is not None and layout == inventory.layout:
         gpus = tuple(
             replace(gpu, geometry=seen.geometry if seen.mig_enabled else None)
             for gpu, seen in zip(gpus_of(layout), inventory.gpus, strict=True)
         )
+        confirms = layout in promised
         if promised and not confirms and hardware.obeys_label:
             unhealthy = (*unhealthy, _drifted(hardware, promised[0]))
         return Composition(gpus, unhealthy, confirms=confirms)
