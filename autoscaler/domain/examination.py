@@ -35,7 +35,8 @@ from autoscaler.domain.pool import Driver, Pool, Strategy
 from autoscaler.domain.reasons import Hold, Reason
 from autoscaler.domain.resource import is_gpu_resource, supply_of
 from autoscaler.domain.rollout import Journal, State
-from autoscaler.domain.seating import Seat, Sightings, Table, seat, sightings_of
+from autoscaler.domain.seating import Table, seat
+from autoscaler.domain.sightings import Seat, Sightings, sightings_of
 from autoscaler.domain.snapshot import FleetNode, Gpu
 
 

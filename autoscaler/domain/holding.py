@@ -11,7 +11,8 @@ from autoscaler.domain.counts import Counts
 from autoscaler.domain.inventory import inventory_of
 from autoscaler.domain.objects import InstanceSample, MetricsView, Pod, PodRef
 from autoscaler.domain.resource import GPU, parse_resource
-from autoscaler.domain.seating import Seat, Table, is_of_this_life, seats_of, slices_in_name
+from autoscaler.domain.seating import Table, seats_of, slices_in_name
+from autoscaler.domain.sightings import Seat, is_of_this_life
 from autoscaler.domain.snapshot import FleetNode
 from autoscaler.domain.steps import HolderProof
 

@@ -11,39 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from autoscaler.domain.bundle import effective_request
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.objects import InstanceSample, Pod, PodRef
+from autoscaler.domain.objects import Pod, PodRef
 from autoscaler.domain.profile import GpuModel
 from autoscaler.domain.resource import GPU, is_shared, parse_resource
+from autoscaler.domain.sightings import Seat, Sightings
 from autoscaler.domain.snapshot import Gpu
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Seat:
-    """One instance that a pod was seen on: the GPU's index, and its profile."""
-
-    pod: PodRef
-    index: int
-    profile: str
-
-
-@dataclass(frozen=True, slots=True)
-class Sightings:
-    """What inventory and metrics show of a node.
-
-    Parameters
-    ----------
-    seats
-        Pods on instances.
-    labelled
-        Pods that metrics name, so that their activity is known as theirs.
-    active
-        Index of the GPU and profile of instances in use without a known owner; the
-        index is ``None`` where the board is not known.
-    """
-
-    seats: tuple[Seat, ...] = ()
-    labelled: frozenset[PodRef] = frozenset()
-    active: tuple[tuple[int | None, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +76,8 @@ class _Taken:
     def put(self, pod: PodRef, index: int, kinds: Mapping[str, int]) -> None:
         """Seat a pod."""
         self.known[index] = self.known[index].plus(kinds)
-        self.holders[index].append(pod)
+        if pod not in self.holders[index]:
+            self.holders[index].append(pod)
         if pod not in self.labelled:
             self.unlabelled[index] = self.unlabelled[index].plus(kinds)
 
@@ -121,10 +94,7 @@ def seat(table: Table, pods: Sequence[Pod], seen: Sightings) -> tuple[Gpu, ...]:
     none = [Counts()] * number
     taken = _Taken([*none], [*none], [*none], [[] for _ in none], seen.labelled)
     rooms = [table.rooms(gpu) for gpu in table.gpus]
-    seats: dict[PodRef, list[Seat]] = {}
-    for found in seen.seats:
-        seats.setdefault(found.pod, []).append(found)
-    unseated = [pod for pod in pods if not _take(table, pod, seats.get(pod.ref, ()), taken)]
+    unseated = _take_seen(table, pods, seen, taken)
     unseated = _force(table, unseated, rooms, taken)
     _spread(table, unseated, rooms, taken)
     _mark_active(table, seen, taken)
@@ -171,20 +141,29 @@ def _kind_of(table: Table, found: Seat, needed: Counts) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _take(table: Table, pod: Pod, seats: Iterable[Seat], taken: _Taken) -> bool:
-    """Seat a pod where it was seen; a sighting that cannot be true seats nobody."""
-    found = seats_of(table, pod, seats)
-    if not found:
-        return False
-    wanted: dict[int, Counts] = {}
-    for index, kind in found:
-        wanted[index] = wanted.get(index, Counts()).plus({kind: 1})
-    for index, kinds in wanted.items():
-        if not table.rooms(table.gpus[index]).covers(taken.known[index].plus(kinds)):
-            return False
-    for index, kinds in wanted.items():
-        taken.put(pod.ref, index, kinds)
-    return True
+def _take_seen(table: Table, pods: Sequence[Pod], seen: Sightings, taken: _Taken) -> list[Pod]:
+    """Seat pods where they were seen; return the others.
+
+    Where more pods were seen than there is room for, some sighting is wrong and nobody
+    knows which: then none of them counts.
+    """
+    seats: dict[PodRef, list[Seat]] = {}
+    for found in seen.seats:
+        seats.setdefault(found.pod, []).append(found)
+    places = {pod.ref: seats_of(table, pod, seats.get(pod.ref, ())) or () for pod in pods}
+    crowd: dict[tuple[int, str], int] = {}
+    for place in (place for found in places.values() for place in found):
+        crowd[place] = crowd.get(place, 0) + 1
+    rooms = [table.rooms(gpu) for gpu in table.gpus]
+    unseated = []
+    for pod in pods:
+        mine = places[pod.ref]
+        if not mine or any(crowd[place] > rooms[place[0]][place[1]] for place in mine):
+            unseated.append(pod)
+            continue
+        for index, kind in mine:
+            taken.put(pod.ref, index, {kind: 1})
+    return unseated
 
 
 def _force(
@@ -295,50 +274,3 @@ def _by_profile(table: Table, gpu: Gpu, amounts: Counts) -> Counts:
     return Counts(
         {name: min(number, amounts[table.kind(name)]) for name, number in gpu.counts.items()}
     )
-
-
-def sightings_of(
-    pods: Mapping[PodRef, Pod],
-    samples: Iterable[InstanceSample],
-    *,
-    index_of: Mapping[str, int],
-    read_at_s: float,
-) -> Sightings:
-    """Return what metrics show of a node's pods and instances.
-
-    Parameters
-    ----------
-    pods
-        Pods that use the node's GPUs, by name.
-    samples
-        Of this node.
-    index_of
-        Index of each board by UUID, where an inventory tells; else the exporter's own
-        number of the board counts.
-    read_at_s
-        Epoch seconds of the API read. A label newer than that may name a pod the read
-        does not show yet; an older one that does is of a pod that has ended.
-    """
-    seats, active = [], []
-    labelled = set()
-    for sample in sorted(samples, key=lambda s: (s.gpu_uuid, s.instance_id, s.profile)):
-        index = index_of.get(sample.gpu_uuid, sample.gpu_index)
-        owner = pods.get(sample.pod) if sample.pod is not None else None
-        at_s = sample.sampled_at_s
-        if owner is not None and index is not None and is_of_this_life(owner, at_s):
-            seats.append(Seat(owner.ref, index, sample.profile))
-            labelled.add(owner.ref)
-            continue
-        is_new = sample.pod is not None and at_s is not None and at_s > read_at_s
-        if sample.busy or (is_new and owner is None):
-            active.append((index, sample.profile))
-    return Sightings(tuple(seats), frozenset(labelled), tuple(active))
-
-
-def is_of_this_life(pod: Pod, sampled_at_s: float | None) -> bool:
-    """Say whether a sample was taken while this very pod was there.
-
-    A StatefulSet makes pods anew under the same name, maybe on another GPU.
-    """
-    began_s = pod.created_s if pod.started_s is None else pod.started_s
-    return sampled_at_s is not None and sampled_at_s >= began_s
