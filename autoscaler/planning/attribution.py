@@ -3,6 +3,7 @@
 The gain of a plan is the difference between the best use of the fleet as it is and as
 it will be. Requests that a changed node takes in count for it, those that lose their
 place on it count against it, and requests that only moved elsewhere count for nothing.
+All this is counted in instances: a request for several counts where each of them is.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,15 +24,19 @@ class Credit:
 
     Parameters
     ----------
-    requests
-        Requests served more by it (negative: fewer), by want.
+    instances
+        Instances in use more because of it (negative: fewer), by want and name.
     """
 
-    requests: dict[int, int] = field(default_factory=dict)
+    instances: dict[tuple[int, str], int] = field(default_factory=dict)
 
-    def add(self, want: int, number: int) -> None:
-        """Count requests of a want; a negative number takes them away."""
-        self.requests[want] = self.requests.get(want, 0) + number
+    def of(self, want: int, name: str) -> int:
+        """Return the instances of a name for a want."""
+        return self.instances.get((want, name), 0)
+
+    def add(self, want: int, name: str, number: int) -> None:
+        """Count instances for a want; a negative number takes them away."""
+        self.instances[want, name] = self.of(want, name) + number
 
 
 def attribute(
@@ -51,25 +56,24 @@ def attribute(
     Returns
     -------
     tuple
-        Over all moves, the requests of a want add up to those served more.
+        Over all moves, the instances for a want add up to those in use more.
     """
     found = tuple(Credit() for _ in moves)
     if not moves:
         return found
     places = _Places(mix, fleet, moves)
-    for sign, choice in ((-1, before), (1, after)):
-        for (want, kind), number in choice.hosted.items():
-            site = places.site_of_kind.get(kind, OTHERS)
-            if site != OTHERS:
-                found[site].add(want, sign * number)
-    for name in sorted({n for w in mix.wants if w.is_divisible for n in w.bundle}):
+    for name in sorted({name for want in mix.wants for name in want.bundle}):
+        for sign, choice in ((-1, before), (1, after)):
+            places.count_hosted(name, choice, sign, found)
         old, new = _routes(places, name, before, after)
         for zone in places.changed_zones:
             places.compare(name, zone, (old, new), (before, after), found)
-    balance = _Balance(mix, found)
-    for want in range(len(mix.wants)):
-        balance.settle(want, after.served[want] - before.served[want])
-    balance.fill_vacancies()
+        balance = _Balance(name, found)
+        for index, want in enumerate(mix.wants):
+            balance.settle(
+                index, want.bundle[name] * (after.served[index] - before.served[index])
+            )
+        balance.settle_moved()
     return found
 
 
@@ -136,6 +140,16 @@ class _Places:
                 capacity[site] -= number * self.mix.wants[want].bundle[name]
         return capacity
 
+    def count_hosted(
+        self, name: str, choice: Choice, sign: int, found: Sequence[Credit]
+    ) -> None:
+        """Credit the changed nodes that take requests for one node with them."""
+        for (want, kind), number in choice.hosted.items():
+            site = self.site_of_kind.get(kind, OTHERS)
+            if site != OTHERS and self.mix.wants[want].bundle[name]:
+                amount = number * self.mix.wants[want].bundle[name]
+                found[site].add(want, name, sign * amount)
+
     def compare(
         self,
         name: str,
@@ -155,10 +169,10 @@ class _Places:
             room[site] -= kept
             left[want] = left.get(want, 0) - kept
             if site != OTHERS:
-                found[site].add(want, kept - number)
+                found[site].add(want, name, kept - number)
         for (site, want), number in _fill(room, left).items():
             if site != OTHERS:
-                found[site].add(want, number)
+                found[site].add(want, name, number)
 
 
 def _fill(room: Mapping[int, int], requests: Mapping[int, int]) -> dict[tuple[int, int], int]:
@@ -176,45 +190,67 @@ def _fill(room: Mapping[int, int], requests: Mapping[int, int]) -> dict[tuple[in
 
 
 class _Balance:
-    """Makes the credits of each want add up to the requests that are served more."""
+    """Makes the credits of each want add up to the instances in use more."""
 
-    def __init__(self, mix: Mix, credits_of: Sequence[Credit]) -> None:
-        self._mix = mix
+    def __init__(self, name: str, credits_of: Sequence[Credit]) -> None:
+        self._name = name
         self._credits = credits_of
-        self._vacant: dict[tuple[tuple[str, int], ...], list[int]] = {}
-        self._homeless: list[tuple[int, int]] = []
+        # Sites that let requests go elsewhere, and sites that took them from elsewhere,
+        # with their wants, once an instance.
+        self._left: list[tuple[int, int]] = []
+        self._came: list[tuple[int, int]] = []
+        self._open: list[tuple[int, int]] = []
 
     def settle(self, want: int, more: int) -> None:
         """Cancel what only moved.
 
-        Requests that left a changed node for another place are no loss. Requests that
-        came to it from another place are no gain by themselves, but their old place may
-        serve others: it stays noted as vacant.
+        Requests that left a changed node for another place are no loss, and requests
+        that came from another place are no gain. But who moves takes the place of others
+        or leaves one for others: that is settled when all wants have been looked at.
         """
-        total = sum(credit.requests.get(want, 0) for credit in self._credits)
-        bundle = tuple(self._mix.wants[want].bundle.items())
+        total = sum(credit.of(want, self._name) for credit in self._credits)
         for site, credit in enumerate(self._credits):
-            own = credit.requests.get(want, 0)
+            own = credit.of(want, self._name)
             if total < more and own < 0:
-                returned = min(more - total, -own)
-                credit.add(want, returned)
-                total += returned
+                moved = min(more - total, -own)
+                self._left += [(site, want)] * moved
             elif total > more and own > 0:
-                moved = min(total - more, own)
-                credit.add(want, -moved)
-                total -= moved
-                self._vacant.setdefault(bundle, []).extend([site] * moved)
-        if total < more:
-            self._homeless.append((want, more - total))
+                moved = -min(total - more, own)
+                self._came += [(site, want)] * -moved
+            else:
+                continue
+            credit.add(want, self._name, moved)
+            total += moved
+        if total != more:
+            self._open.append((want, more - total))
 
-    def fill_vacancies(self) -> None:
-        """Credit new requests to the nodes that made room for them by taking others in."""
-        for want, number in self._homeless:
-            bundle = tuple(self._mix.wants[want].bundle.items())
-            sites = self._vacant.get(bundle, [])
-            chosen = sites[:number]
-            del sites[:number]
+    def settle_moved(self) -> None:
+        """Credit those whose place was left by, or taken by, requests that moved."""
+        for want, number in self._open:
+            moved = self._came if number > 0 else self._left
+            sites = [site for site, _ in moved[: abs(number)]]
+            del moved[: abs(number)]
             # Without such a node, the first change stands for all of them.
-            chosen += [0] * (number - len(chosen))
-            for site in chosen:
-                self._credits[site].add(want, 1)
+            sites += [0] * (abs(number) - len(sites))
+            for site in sites:
+                self._credits[site].add(want, self._name, 1 if number > 0 else -1)
+        self._settle_chains()
+
+    def _settle_chains(self) -> None:
+        """Make up for instances that one change takes away and another brings back.
+
+        In between, requests moved among nodes that do not change.
+        """
+        came = {site: 0 for site, _ in self._came}
+        for site, _ in self._came:
+            came[site] += 1
+        chained = []
+        for site, want in self._left:
+            if came.get(site):
+                came[site] -= 1
+            else:
+                chained.append((site, want))
+        takers = [site for site, number in sorted(came.items()) for _ in range(number)]
+        for (site, want), taker in zip(chained, takers, strict=False):
+            self._credits[site].add(want, self._name, -1)
+            self._credits[taker].add(want, self._name, 1)

@@ -5,6 +5,7 @@ it, how many requests each zone or host serves, what earns a bonus, what falls s
 a rule. Staying has no column: it is what the others leave.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -48,12 +49,24 @@ class Formulation:
         closings = sorted(self.closed.values())
         return np.array([*range(len(self.taken)), *closings], dtype=np.int64)
 
+    def decisions_of(self, choice: Choice) -> FloatArray:
+        """Return the decisions of a choice, in the order of ``decisions``."""
+        taken = [choice.taken.get(key, 0) for key in self.taken]
+        closed = {column: choice.closed.get(kind, 0) for kind, column in self.closed.items()}
+        return np.array([*taken, *(closed[c] for c in sorted(closed))], dtype=np.float64)
+
+    def bundles_of(self, choice: Choice) -> tuple[IntArray, FloatArray]:
+        """Return the columns of requests that need one node, and a choice's values."""
+        columns = np.array(sorted(self.hosted), dtype=np.int64)
+        numbers = [choice.hosted.get(self.hosted[column], 0) for column in sorted(self.hosted)]
+        return columns, np.array(numbers, dtype=np.float64)
+
     def read(self, x: FloatArray) -> Choice:
-        """Return what a solution says.
+        """Return what a solution says; entries behind the program's columns are ignored.
 
         The objective is that of the whole numbers, not of the solver's approximation.
         """
-        whole = np.rint(x)
+        whole = np.rint(x[: self.program.num_columns])
         numbers = whole.astype(np.int64)
         flows = {key: int(numbers[c]) for c, key in self.flows.items() if numbers[c]}
         hosted = {key: int(numbers[c]) for c, key in self.hosted.items() if numbers[c]}
@@ -62,6 +75,7 @@ class Formulation:
             served[want] += number
         return Choice(
             taken={key: int(numbers[c]) for c, key in enumerate(self.taken) if numbers[c]},
+            closed={kind: int(numbers[c]) for kind, c in self.closed.items() if numbers[c]},
             flows=flows,
             hosted=hosted,
             served=tuple(served),
@@ -69,6 +83,43 @@ class Formulation:
             short=tuple(sum(int(numbers[c]) for c in columns) for columns in self.short),
             objective=self.program.objective(whole),
         )
+
+
+def preferring(formulation: Formulation, served: Sequence[int], value: float) -> LinearProgram:
+    """Return the program with a little extra worth for requests that were served so far.
+
+    Parameters
+    ----------
+    formulation
+        The program.
+    served
+        Requests served so far, one entry a want.
+    value
+        Extra worth of each of them.
+    """
+    program = formulation.program
+    number, first = len(served), program.num_columns
+    columns = np.arange(first, first + number)
+    rows = np.arange(program.num_rows, program.num_rows + number)
+    users = [
+        (c, want) for c, (want, _) in (*formulation.flows.items(), *formulation.hosted.items())
+    ]
+    return LinearProgram(
+        value=np.concatenate([program.value, np.full(number, value)]),
+        lower=np.concatenate([program.lower, np.zeros(number)]),
+        upper=np.concatenate([program.upper, np.array(served, dtype=np.float64)]),
+        is_integer=np.concatenate([program.is_integer, np.zeros(number, dtype=np.bool_)]),
+        row_lower=np.concatenate([program.row_lower, np.full(number, -INFINITY)]),
+        row_upper=np.concatenate([program.row_upper, np.zeros(number)]),
+        rows=np.concatenate([program.rows, rows, [rows[want] for _, want in users]]).astype(
+            np.int64
+        ),
+        columns=np.concatenate([program.columns, columns, [c for c, _ in users]]).astype(
+            np.int64
+        ),
+        entries=np.concatenate([program.entries, np.ones(number), np.full(len(users), -1.0)]),
+        offset=program.offset,
+    )
 
 
 def formulate(mix: Mix) -> Formulation:

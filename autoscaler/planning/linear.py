@@ -14,6 +14,9 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
+# Solutions of a linear program are whole only up to this.
+TOLERANCE = 1e-6
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearProgram:
@@ -57,6 +60,11 @@ class LinearProgram:
     def objective(self, x: FloatArray) -> float:
         """Return the objective at a point."""
         return float(self.value @ x) + self.offset
+
+    def is_whole(self, x: FloatArray) -> bool:
+        """Say whether a point is whole where it must be."""
+        own = x[self.is_integer]
+        return bool(np.abs(own - np.rint(own)).max(initial=0.0) <= TOLERANCE)
 
     def relaxed(self) -> Self:
         """Return the program without the demand for whole numbers."""

@@ -196,6 +196,8 @@ class Choice:
     taken
         Number of GPUs (or nodes) that take an option, by node kind, GPU kind
         (``ALL_GPUS`` for the node's options) and option; zero entries left out.
+    closed
+        Number of nodes closed at a price, by node kind.
     flows
         Requests served in a zone, by want and zone.
     hosted
@@ -211,6 +213,7 @@ class Choice:
     """
 
     taken: dict[tuple[int, int, int], int]
+    closed: dict[int, int]
     flows: dict[tuple[int, int], int]
     hosted: dict[tuple[int, int], int]
     served: tuple[int, ...]

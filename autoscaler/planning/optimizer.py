@@ -19,7 +19,7 @@ from autoscaler.planning.answer import (
     Status,
     relative_gap,
 )
-from autoscaler.planning.formulation import Formulation, formulate
+from autoscaler.planning.formulation import Formulation, formulate, preferring
 from autoscaler.planning.linear import FloatArray, LinearProgram
 from autoscaler.planning.mix import Choice, Mix
 from autoscaler.planning.rounding import round_relaxed
@@ -73,6 +73,14 @@ class Settlement:
         """The same for the answer in hand after the relaxed program."""
         in_hand = self.unchanged if self.rounded is None else self.rounded
         return relative_gap(in_hand.objective, self.relaxed_bound)
+
+
+# Worth of serving again who is served anyway, in slice-seconds: settles ties only.
+PREFERENCE = 1.0
+# Size up to which it is worth branching for that.
+MAX_COLUMNS_BRANCHED = 4000
+# With the changes settled only bundles and gangs are left to branch on.
+MAX_NODES_FIXED = 1000
 
 
 def settle(
@@ -188,7 +196,10 @@ def _branch(
 
 
 def finish(
-    formulation: Formulation, decisions: FloatArray, solver: Solver
+    formulation: Formulation,
+    decisions: FloatArray,
+    solver: Solver,
+    program: LinearProgram | None = None,
 ) -> tuple[Choice | None, float]:
     """Settle what remains once it is decided which GPUs change.
 
@@ -197,20 +208,28 @@ def finish(
 
     Parameters
     ----------
+    formulation
+        The program.
     decisions
         Whole numbers in the order of ``Formulation.decisions``.
+    solver
+        The backend.
+    program
+        A program with more columns behind the same ones; the program itself by default.
 
     Returns
     -------
     tuple
         The choice, ``None`` when the decisions are impossible; and solver seconds.
     """
-    program = formulation.program.with_fixed(formulation.decisions, decisions)
-    if not (formulation.hosted or any(want.gang for want in formulation.mix.wants)):
-        program = program.relaxed()
-    answer = solver(program, 0.0, 1000)
+    fixed = (program or formulation.program).with_fixed(formulation.decisions, decisions)
+    answer = solver(fixed.relaxed(), 0.0, 0)
+    seconds = answer.seconds
+    if answer.x is not None and not fixed.is_whole(answer.x):
+        answer = solver(fixed, 0.0, MAX_NODES_FIXED)
+        seconds += answer.seconds
     choice = None if answer.x is None else formulation.read(answer.x)
-    return choice, answer.seconds
+    return choice, seconds
 
 
 def _better(settlement: Settlement, choice: Choice | None) -> Settlement:
@@ -223,6 +242,32 @@ def _better(settlement: Settlement, choice: Choice | None) -> Settlement:
 
 def _stop_at(settlement: Settlement) -> StoppedBy:
     return StoppedBy.OPTIMAL if settlement.gap == 0.0 else StoppedBy.GAP
+
+
+def steadied(settlement: Settlement, solver: Solver = solve) -> Settlement:
+    """Return the settlement with the same changes, serving who is served anyway.
+
+    Among requests that are worth the same a solver serves any. Those that are served
+    without a change come first, so that a plan takes nothing from anyone for nothing.
+
+    Parameters
+    ----------
+    settlement
+        What was found.
+    solver
+        The backend.
+    """
+    formulation, choice = settlement.formulation, settlement.choice
+    program = preferring(formulation, settlement.unchanged.served, PREFERENCE)
+    if formulation.program.num_columns > MAX_COLUMNS_BRANCHED:
+        # Bundles stay on their hosts, which leaves a program without whole numbers.
+        program = program.with_fixed(*formulation.bundles_of(choice))
+    decisions = formulation.decisions_of(choice)
+    steady, seconds = finish(formulation, decisions, solver, program)
+    seconds += settlement.seconds
+    if steady is None or steady.objective < choice.objective - ABSOLUTE_GAP:
+        return replace(settlement, seconds=seconds)
+    return replace(settlement, choice=steady, seconds=seconds)
 
 
 def with_decisions(

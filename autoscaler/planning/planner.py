@@ -13,7 +13,7 @@ from autoscaler.domain.policy import Policy, policy_hash
 from autoscaler.domain.snapshot import Snapshot
 from autoscaler.planning.answer import DEFAULT_LIMITS, SolverLimits
 from autoscaler.planning.moves import NodeMove, decisions_of, moves_of
-from autoscaler.planning.optimizer import Guard, Settlement, settle, with_decisions
+from autoscaler.planning.optimizer import Guard, Settlement, settle, steadied, with_decisions
 from autoscaler.planning.pricing import PricedMove, price_moves
 from autoscaler.planning.problem import Problem, state_problem
 from autoscaler.planning.report import changes_of, demand_lines, holds_of, plan_id, terms_of
@@ -112,21 +112,35 @@ def _prune(
     problem: Problem, settlement: Settlement, solver: Solver
 ) -> tuple[Settlement, tuple[PricedMove, ...]]:
     """Drop changes that cost more than they gain: a gap leaves room for some."""
+    settlement = steadied(settlement, solver)
     moves: Sequence[NodeMove] = moves_of(problem.fleet, settlement.choice)
     before = settlement.unchanged
     priced = price_moves(problem, moves, before, settlement.choice)
     for _ in range(MAX_PRUNINGS):
-        kept = [p.move for p in priced if p.pays or _serves_gang(problem, p)]
-        if len(kept) == len(priced):
-            break
-        kept.sort(key=lambda move: move.node.name)
-        decisions = decisions_of(settlement.formulation, kept)
-        better = with_decisions(settlement, decisions, solver)
+        # What one change takes away another may bring back: then only those go that
+        # bring nothing.
+        for spared in (_pays, _brings):
+            kept = [p.move for p in priced if spared(p) or _serves_gang(problem, p)]
+            kept.sort(key=lambda move: move.node.name)
+            decisions = decisions_of(settlement.formulation, kept)
+            better = None
+            if len(kept) < len(priced):
+                better = with_decisions(settlement, decisions, solver)
+            if better is not None:
+                break
         if better is None:
             break
-        settlement = better
+        settlement = steadied(better, solver)
         priced = price_moves(problem, kept, before, settlement.choice)
     return settlement, priced
+
+
+def _pays(priced: PricedMove) -> bool:
+    return priced.price.gain >= priced.price.cost
+
+
+def _brings(priced: PricedMove) -> bool:
+    return priced.price.gain > 0
 
 
 def _serves_gang(problem: Problem, priced: PricedMove) -> bool:

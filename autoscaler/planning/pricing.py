@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from autoscaler.domain.plan import Price
 from autoscaler.planning.attribution import Credit, attribute
-from autoscaler.planning.mix import MARKED_NODE, WHOLE_NODE, Choice, Rule
+from autoscaler.planning.mix import MARKED_NODE, WHOLE_NODE, Choice, Mix, Rule
 from autoscaler.planning.moves import NodeMove
 from autoscaler.planning.problem import Problem
 
@@ -17,17 +17,12 @@ class PricedMove:
     Parameters
     ----------
     serves
-        Requests served more by it, by index of the want; negative where fewer.
+        Requests it serves that were served nowhere before, by index of the want.
     """
 
     move: NodeMove
     price: Price
     serves: Mapping[int, int]
-
-    @property
-    def pays(self) -> bool:
-        """Whether it gains at least what it costs."""
-        return self.price.gain >= self.price.cost
 
 
 def price_moves(
@@ -45,15 +40,15 @@ def price_moves(
         The best use of the fleet as it is, and after the moves.
     """
     credit_of = attribute(problem.mix, problem.fleet, moves, before=before, after=after)
+    serves = _new_requests(problem.mix, credit_of, before, after)
     home = _home_gains(problem, credit_of, before, after)
     rules = _rule_gains(problem, moves)
-    num_groups = len(problem.groups)
     priced = []
     for index, move in enumerate(moves):
         waiting = hedge = 0.0
-        for want, number in sorted(credit_of[index].requests.items()):
-            worth = number * problem.mix.wants[want].value
-            if want < num_groups:
+        for (want, name), number in sorted(credit_of[index].instances.items()):
+            worth = number * _worth_of_instance(problem, want, name)
+            if want < len(problem.groups):
                 waiting += worth
             else:
                 hedge += worth
@@ -64,9 +59,38 @@ def price_moves(
             rule=rules[index],
             out_of_service=move.cost,
         )
-        served = {w: n for w, n in sorted(credit_of[index].requests.items()) if n}
-        priced.append(PricedMove(move, price, served))
+        priced.append(PricedMove(move, price, serves[index]))
     return tuple(sorted(priced, key=_by_gain_per_cost))
+
+
+def _worth_of_instance(problem: Problem, want: int, name: str) -> float:
+    """Return the part of a request's worth that one of its instances stands for."""
+    bundle = problem.mix.wants[want].bundle
+    weights = {own: problem.worth.weight_of(own) for own in bundle}
+    total = sum(number * weights[own] for own, number in bundle.items())
+    return problem.mix.wants[want].value * weights[name] / total
+
+
+def _new_requests(
+    mix: Mix, credit_of: Sequence[Credit], before: Choice, after: Choice
+) -> tuple[dict[int, int], ...]:
+    """Return the requests that each change serves anew, by want.
+
+    A request for several instances counts for the change that brings most of them.
+    """
+    serves: tuple[dict[int, int], ...] = tuple({} for _ in credit_of)
+    for want, own in enumerate(mix.wants):
+        new = after.served[want] - before.served[want]
+        if new <= 0:
+            continue
+        brought = [sum(max(0, c.of(want, name)) for name in own.bundle) for c in credit_of]
+        size = own.bundle.total()
+        for site in sorted(range(len(brought)), key=lambda site: (-brought[site], site)):
+            number = min(new, -(-brought[site] // size))
+            if number:
+                serves[site][want] = number
+                new -= number
+    return serves
 
 
 def _by_gain_per_cost(priced: PricedMove) -> tuple[float, str]:
@@ -83,10 +107,7 @@ def _home_gains(
     for index, bonus in enumerate(problem.mix.bonuses):
         left = after.bonuses[index] - before.bonuses[index]
         for place, credit in enumerate(credit_of):
-            served = sum(
-                number * problem.mix.wants[want].bundle[bonus.name]
-                for want, number in credit.requests.items()
-            )
+            served = sum(n for (_, name), n in credit.instances.items() if name == bonus.name)
             earned = max(min(left, 0), min(left, served))
             gains[place] += earned * bonus.value
             left -= earned

@@ -8,12 +8,9 @@ import numpy as np
 
 from autoscaler.planning.answer import Answer
 from autoscaler.planning.formulation import Formulation
-from autoscaler.planning.linear import FloatArray, LinearProgram
+from autoscaler.planning.linear import TOLERANCE, FloatArray, IntArray, LinearProgram
 from autoscaler.planning.mix import ALL_GPUS
 from autoscaler.planning.solver import Solver
-
-# Solutions of a linear program are whole only up to this.
-TOLERANCE = 1e-6
 
 
 def round_relaxed(formulation: Formulation, relaxed: FloatArray, solver: Solver) -> FloatArray:
@@ -59,7 +56,7 @@ def largest_remainder(shares: FloatArray, most: float) -> FloatArray:
 
 def _resolve(
     program: LinearProgram,
-    columns: "np.typing.NDArray[np.int64]",
+    columns: IntArray,
     values: FloatArray,
     solver: Solver,
 ) -> Answer:

@@ -1,7 +1,7 @@
 """Why a pod stays unserved: each one gets a reason with numbers a person can check."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from math import inf
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.demand import DemandGroup
@@ -51,16 +51,20 @@ def obstacles(nodes: Iterable[FleetNode]) -> str:
     return ", ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
 class _Explainer:
-    problem: Problem
-    choice: Choice
+    def __init__(self, problem: Problem, choice: Choice) -> None:
+        self._problem = problem
+        self._choice = choice
+        self._potentials = [potential_of(kind) for kind in problem.mix.kinds]
+        self._cheapest = _cheapest_changes(problem.mix.kinds)
+        self._nodes = sorted(
+            (node for own in problem.fleet.members for node in own.nodes), key=lambda n: n.name
+        )
 
     def explain(self, index: int, group: DemandGroup) -> tuple[Reason, str]:
         """Return why not all pods of a group are served."""
-        want = self.problem.mix.wants[index]
-        nodes = [n for own in self.problem.fleet.members for n in own.nodes]
-        nodes = sorted((n for n in nodes if n.name in group.eligible), key=lambda n: n.name)
+        want = self._problem.mix.wants[index]
+        nodes = [node for node in self._nodes if node.name in group.eligible]
         if not nodes:
             return Reason.NO_ELIGIBLE_NODE, "no GPU node may take it"
         impossible = _unknown(group.bundle, nodes)
@@ -73,60 +77,64 @@ class _Explainer:
             if best < want.gang_min:
                 text = f"gang {want.gang} needs {want.gang_min} pods at once, best {best}"
                 return Reason.GANG_TOO_LARGE, f"{text}; {obstacles(nodes) or 'no more fit'}"
-        kinds = self._kinds_for(want)
-        if not any(potential_of(kind).covers(want.bundle) for kind in kinds):
+        if not any(most.covers(want.bundle) for _, most in self._potentials_for(want)):
             return _no_way(group, nodes)
-        return self._not_chosen(want, kinds)
+        return self._not_chosen(want)
 
-    def _kinds_for(self, want: Want) -> list[NodeKind]:
-        return [kind for kind in self.problem.mix.kinds if kind.zone in want.zones]
+    def _potentials_for(self, want: Want) -> list[tuple[NodeKind, Counts]]:
+        kinds = self._problem.mix.kinds
+        own = zip(kinds, self._potentials, strict=True)
+        return [(kind, most) for kind, most in own if kind.zone in want.zones]
 
     def _most_of_gang(self, gang: str) -> int:
         """Return how many pods of a gang could start if it had everything for itself."""
-        most = 0
-        for want in self.problem.mix.wants:
+        total = 0
+        for want in self._problem.mix.wants:
             if want.gang == gang:
-                room = sum(k.number * _times(k, want) for k in self._kinds_for(want))
-                most += min(want.number, room)
-        return most
+                room = sum(k.number * _times(m, want) for k, m in self._potentials_for(want))
+                total += min(want.number, room)
+        return total
 
-    def _not_chosen(self, want: Want, kinds: list[NodeKind]) -> tuple[Reason, str]:
-        cheapest = min((c for k in kinds for c in _costs(k, want)), default=None)
-        number = want.gang_min if want.gang else 1
-        if cheapest is not None and number * want.value < cheapest:
+    def _not_chosen(self, want: Want) -> tuple[Reason, str]:
+        prices = [
+            min((self._cheapest.get((zone, name), inf) for zone in want.zones), default=inf)
+            for name in want.bundle
+        ]
+        least = max((price for price in prices if price < inf), default=0.0)
+        worth = want.value * (want.gang_min if want.gang else 1)
+        if worth < least:
             text = (
-                f"serving it is worth {number * want.value:.0f} slice-seconds and the"
-                f" cheapest change costs {cheapest:.0f}"
+                f"serving it is worth {worth:.0f} slice-seconds and the cheapest change"
+                f" costs {least:.0f}"
             )
             return Reason.NOT_WORTH_IT, text
+        wants = self._problem.mix.wants[: len(self._problem.groups)]
         parts = []
         for name in want.bundle:
-            users = [
-                (own, self.choice.served[place])
-                for place, own in enumerate(self.problem.mix.wants)
-                if own.bundle[name]
-                and own.zones & want.zones
-                and place < len(self.problem.groups)
-            ]
-            asked = sum(own.bundle[name] * own.number for own, _ in users)
-            served = sum(own.bundle[name] * number for own, number in users)
+            users = [i for i, w in enumerate(wants) if w.bundle[name] and w.zones & want.zones]
+            asked = sum(wants[i].bundle[name] * wants[i].number for i in users)
+            served = sum(wants[i].bundle[name] * self._choice.served[i] for i in users)
             parts.append(f"{asked} x {name} are asked for, {served} can be had")
         text = " and ".join(parts) + " beside all that is worth more"
         return Reason.NO_CAPACITY, text
 
 
-def _times(kind: NodeKind, want: Want) -> int:
-    most = potential_of(kind)
+def _times(most: Counts, want: Want) -> int:
     fits = min((most[name] // number for name, number in want.bundle.items()), default=0)
     return fits if want.per_node is None else min(fits, want.per_node)
 
 
-def _costs(kind: NodeKind, want: Want) -> Iterable[float]:
-    """Yield the price of each change of a node that adds what a request needs."""
-    options = [option for gpu in kind.gpus for option in gpu.options]
-    for option in (*options, *kind.node_options):
-        if any(gain > 0 and want.bundle[name] for name, gain in option.gains):
-            yield kind.closing_cost + option.cost
+def _cheapest_changes(kinds: Iterable[NodeKind]) -> dict[tuple[int, str], float]:
+    """Return the price of the cheapest change that adds an instance, by zone and name."""
+    cheapest: dict[tuple[int, str], float] = {}
+    for kind in kinds:
+        options = [option for gpu in kind.gpus for option in gpu.options]
+        for option in (*options, *kind.node_options):
+            price = kind.closing_cost + option.cost
+            for name, gain in option.gains:
+                if gain > 0 and price < cheapest.get((kind.zone, name), inf):
+                    cheapest[kind.zone, name] = price
+    return cheapest
 
 
 def _unknown(bundle: Counts, nodes: Iterable[FleetNode]) -> str:
