@@ -200,7 +200,8 @@ def raw_pod(
     name: str = "train", resources: CountsOf | None = None, **spec: Any
 ) -> dict[str, Any]:
     """Return a pod as the API takes it: one container with one small instance."""
-    limits = dict({"nvidia.com/mig-1g.5gb": 1} if resources is None else resources)
+    amounts = {"nvidia.com/mig-1g.5gb": 1} if resources is None else resources
+    limits = {resource: str(number) for resource, number in amounts.items()}
     container = {"name": "main", "image": "train:1", "resources": {"limits": limits}}
     return {
         "apiVersion": "v1",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from autoscaler.ports import RawObject
-from autoscaler.simulation.apiserver import discovery, openapi
+from autoscaler.simulation.apiserver import discovery, openapi, openapi_v2
 from autoscaler.simulation.apiserver.exchange import HttpRequest, Reply, json_reply
 from autoscaler.simulation.apiserver.rendering import Form, Renderer, accepted_form
 from autoscaler.simulation.apiserver.request import Request, Verb
@@ -97,6 +97,8 @@ def _document(store: Store, path: str) -> Reply | None:
     path = path.rstrip("/")
     if path in _HEALTH_PATHS:
         return Reply(200, b"ok", "text/plain")
+    if path == "/openapi/v2":
+        return openapi_v2.reply(store.registry)
     body = _body(store, path)
     return None if body is None else json_reply(body)
 

@@ -8,9 +8,12 @@ from autoscaler.ports import RawObject
 from autoscaler.simulation.apiserver.discovery import GIT_VERSION
 from autoscaler.simulation.apiserver.resources import Registry, Resource, api_version_of
 
-_PARAMETERS = [
+# What writes take in their query.
+PARAMETERS = ("dryRun", "fieldManager", "fieldValidation")
+
+_DESCRIBED = [
     {"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": True}}
-    for name in ("dryRun", "fieldManager", "fieldValidation")
+    for name in PARAMETERS
 ]
 
 
@@ -62,7 +65,7 @@ def _operation(resource: Resource, action: str) -> RawObject:
     return {
         "x-kubernetes-action": action,
         "x-kubernetes-group-version-kind": _identity(resource),
-        "parameters": _PARAMETERS,
+        "parameters": _DESCRIBED,
         "responses": {"200": {"description": "OK"}},
     }
 
