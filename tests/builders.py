@@ -11,8 +11,9 @@ from typing import Any
 
 from autoscaler.domain.configuration import node_configuration
 from autoscaler.domain.counts import Counts
+from autoscaler.domain.demand import DemandGroup
 from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.objects import Container, Node, Observation, Pod
+from autoscaler.domain.objects import Container, Node, Observation, Pod, PodRef
 from autoscaler.domain.placement import place
 from autoscaler.domain.plan import GpuChange, NodeChange, Plan, Price
 from autoscaler.domain.policy import Driver, Strategy
@@ -303,3 +304,22 @@ def plan(*proposed: NodeChange, **changes: Any) -> Plan:
     """Return a plan of these changes; one when none is given."""
     own = Plan("plan-1", NOW_S, "x", "hash", "auto", changes=proposed or (change(),))
     return replace(own, **changes)
+
+
+def waiting(
+    asked: str | CountsOf,
+    number: int = 1,
+    nodes: Sequence[str] = ("node-a",),
+    **changes: Any,
+) -> DemandGroup:
+    """Return so many alike pods that wait, oldest first.
+
+    Each asks for one instance of a profile, or for instances by profile.
+    """
+    amounts = {asked: 1} if isinstance(asked, str) else asked
+    bundle = Counts({resource_name(name): count for name, count in amounts.items()})
+    prefix = changes.pop(
+        "prefix", "-".join(f"{count}x{name}" for name, count in amounts.items())
+    )
+    pods = tuple(PodRef("default", f"{prefix}-{index:03d}") for index in range(number))
+    return replace(DemandGroup(bundle, frozenset(nodes), pods=pods), **changes)
