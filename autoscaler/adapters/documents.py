@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-import yaml
-
-from autoscaler.adapters.json_items import BrokenJson, Item, items_in
+from autoscaler.adapters import json_items, yaml_items
+from autoscaler.adapters.json_items import BrokenJson, Item
 from autoscaler.adapters.texts import chunks_of, source_of
-from autoscaler.adapters.yaml_items import documents_in
+from autoscaler.adapters.yaml_items import BrokenYaml
 from autoscaler.domain.errors import ConfigError
 from autoscaler.ports import RawObject
 
@@ -37,10 +36,8 @@ def objects_in(path: str) -> Iterator[Found]:
     try:
         for number, item in enumerate(_items(chunks_of(path)), 1):
             yield _typed(item, f"{source}: object {number}")
-    except BrokenJson as error:
+    except (BrokenJson, BrokenYaml) as error:
         raise ConfigError(f"{source}:{error.line}:{error.column}: {error}") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{source}{_position(error)}: not JSON, and not YAML") from error
     except RecursionError as error:
         raise ConfigError(f"{source}: nested too deeply for a Kubernetes object") from error
 
@@ -50,9 +47,9 @@ def _items(chunks: Iterator[str]) -> Iterator[Item]:
     while not first.strip() and (more := next(chunks, "")):
         first += more
     if _is_json(first):
-        found = items_in(chain((first,), chunks))
+        found = json_items.items_in(chain((first,), chunks))
     else:
-        found = map(Item, documents_in(first + "".join(chunks)))
+        found = yaml_items.items_in(first + "".join(chunks))
     for item in found:
         yield from _flat(item)
 
@@ -87,8 +84,3 @@ def _typed(item: Item, where: str) -> Found:
     version = raw.get("apiVersion") or (head.get("apiVersion") if "kind" not in raw else None)
     group = None if version is None else str(version).rpartition("/")[0]
     return Found(kind, group, raw)
-
-
-def _position(error: yaml.YAMLError) -> str:
-    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
-    return f":{mark.line + 1}:{mark.column + 1}" if mark else ""
