@@ -71,7 +71,7 @@ def test_errors_have_their_place_in_the_whole_text() -> None:
     assert caught.value.line in {12, 13}
     with pytest.raises(BrokenYaml) as caught:
         values_in(KUBECTL.replace("kind: D", "\tkind: D"))
-    assert (caught.value.line, caught.value.column) == (16, 1)
+    assert (caught.value.line, caught.value.column) == (17, 1)
 
 
 def test_names_shared_between_items_are_resolved() -> None:
