@@ -112,8 +112,8 @@ def _over_time(name: str, arguments: Sequence[Value], at_s: float, range_s: floa
     found: list[Element] = []
     for window in windows_of(arguments[0], name):
         if name in COUNTERS:
-            value = _increase(window.samples, at_s, range_s)
-            value = value / range_s if value is not None and name == "rate" else value
+            per_s = range_s if name == "rate" else 1.0
+            value = _increase(window.samples, at_s, range_s, per_s)
         else:
             value = OVER_TIME[name]([sample.value for sample in window.samples])
         if value is not None:
@@ -122,8 +122,10 @@ def _over_time(name: str, arguments: Sequence[Value], at_s: float, range_s: floa
     return unique(found)
 
 
-def _increase(samples: Sequence[Sample], at_s: float, range_s: float) -> float | None:
-    """Return the increase of a counter, carried on to the edges of the range."""
+def _increase(
+    samples: Sequence[Sample], at_s: float, range_s: float, per_s: float
+) -> float | None:
+    """Return a counter's increase over ``per_s``, carried on to the edges of the range."""
     if len(samples) < 2:
         return None
     first, last = samples[0], samples[-1]
@@ -140,7 +142,8 @@ def _increase(samples: Sequence[Sample], at_s: float, range_s: float) -> float |
     edge_s = mean_s * 1.1
     to_start_s = to_start_s if to_start_s < edge_s else mean_s / 2
     to_end_s = to_end_s if to_end_s < edge_s else mean_s / 2
-    return total * (sampled_s + to_start_s + to_end_s) / sampled_s
+    factor = (sampled_s + to_start_s + to_end_s) / sampled_s
+    return total * (factor / per_s)
 
 
 def _label_replace(arguments: Sequence[Value]) -> Vector:

@@ -127,8 +127,7 @@ class Parser:
             return self._selector("")
         if token.kind == "name":
             return self._named(token)
-        self._index -= 1
-        raise self._error("unexpected")
+        raise self._error("unexpected", token)
 
     def _named(self, token: Token) -> Node:
         name = token.text

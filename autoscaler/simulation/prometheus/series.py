@@ -155,8 +155,12 @@ class Selection:
     def offer(self, series: Series) -> None:
         """Take a series in if it matches."""
         labels = dict(series.labels)
-        if all(m.accepts(labels.get(m.label, "")) for m in self._matchers):
+        if not all(m.accepts(labels.get(m.label, "")) for m in self._matchers):
+            return
+        if series.ended_s is None:
             self._live[series.labels] = series
+        else:
+            self._ended.append(series)
 
     def end(self, series: Series) -> None:
         """Note that a series went away."""
@@ -165,8 +169,7 @@ class Selection:
 
     def drop_before(self, time_s: float) -> None:
         """Forget series that went away before a moment."""
-        while self._ended and (self._ended[0].ended_s or time_s) < time_s:
-            self._ended.popleft()
+        _drop_before(self._ended, time_s)
 
     def since(self, time_s: float) -> Iterator[Series]:
         """Yield the series that were there at some moment from ``time_s`` on."""
@@ -176,6 +179,11 @@ class Selection:
             if ended_s is not None and ended_s < time_s:
                 return
             yield series
+
+
+def _drop_before(ended: deque[Series], time_s: float) -> None:
+    while ended and (ended[0].ended_s or time_s) < time_s:
+        ended.popleft()
 
 
 class SeriesStore:
@@ -190,6 +198,7 @@ class SeriesStore:
     def __init__(self, retention_s: float = 7200.0) -> None:
         self._retention_s = retention_s
         self._series: dict[str, dict[Labels, Series]] = {}
+        self._ended: dict[str, deque[Series]] = {}
         self._selections: dict[str, dict[tuple[Matcher, ...], Selection]] = {}
 
     @property
@@ -220,6 +229,9 @@ class SeriesStore:
         if series is None:
             return
         series.steps.set(at_s, None)
+        ended = self._ended.setdefault(name, deque())
+        ended.append(series)
+        _drop_before(ended, at_s - self._retention_s)
         for selection in self._selections.get(name, {}).values():
             selection.end(series)
             selection.drop_before(at_s - self._retention_s)
@@ -235,6 +247,6 @@ class SeriesStore:
         selection = selections.get(matchers)
         if selection is None:
             selection = selections[matchers] = Selection(matchers)
-            for series in self._series.get(name, {}).values():
+            for series in (*self._ended.get(name, ()), *self._series.get(name, {}).values()):
                 selection.offer(series)
         return selection.since(since_s)
