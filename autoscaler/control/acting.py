@@ -88,7 +88,7 @@ class Acting:
         leadership, wanted = self.leadership, tuple(changes)
         if leadership is None or not wanted:
             return
-        standing = Standing(history=self.history, paused=view.paused)
+        standing = Standing(self.history, view.paused, self.setting.by_hand)
         basis = Basis(self.setting.policy, standing, view.metrics, self.memory.nodes)
         try:
             opened = Starter(self.setting.outside, leadership, basis).start(plan, wanted)

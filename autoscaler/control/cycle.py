@@ -12,6 +12,7 @@ from autoscaler.control.history_json import with_effects, with_records
 from autoscaler.control.leadership import Standing as Lead
 from autoscaler.control.memory import CycleMemory
 from autoscaler.control.outcome import CycleOutcome, Decision, View
+from autoscaler.control.outside import observe_metrics
 from autoscaler.control.reporting import Report
 from autoscaler.control.service_time import ServiceTime, ended, stays_of
 from autoscaler.control.setting import LEASES, Setting
@@ -21,15 +22,13 @@ from autoscaler.control.timers import failures_due_s, next_due_s
 from autoscaler.domain.assessment import assess, remember
 from autoscaler.domain.errors import AutoscalerError
 from autoscaler.domain.fingerprint import digest
-from autoscaler.domain.objects import MetricsView, Observation
+from autoscaler.domain.objects import Observation
 from autoscaler.domain.plan import NodeChange, Plan
 from autoscaler.domain.policy import Mode, policy_hash
 from autoscaler.domain.requests import demand_of
 from autoscaler.planning.gate import Standing, gate
 from autoscaler.planning.persistence import first_seen
 from autoscaler.planning.planner import make_plan
-
-NOTICES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,9 @@ class Cycle:
             records=tuple(acting.records),
             service_times=service_times,
             errors=tuple(filter(None, (*acting.errors, verdict.error))),
-            due_s=self._memory.due_s,
+            due_s=min(
+                (self._memory.due_s, *(p.wait.until_s for p in acting.progress if p.wait))
+            ),
         )
         if self._policy.mode not in LEASES:
             return outcome
@@ -105,21 +106,11 @@ class Cycle:
 
     def _look(self, observation: Observation, paused: str | None) -> View:
         """Observe metrics and put everything together; a gap only narrows the view."""
-        metrics, gap = self._metrics()
+        metrics, gap = observe_metrics(self._setting.outside)
         policy, now_s = self._policy, self._now_s
         snapshot = assess(observation, policy, metrics, now_s, self._memory.nodes)
         demand = demand_of(snapshot, observation, policy, metrics, now_s)
         return View(observation, snapshot, demand, metrics, gap, paused)
-
-    def _metrics(self) -> tuple[MetricsView | None, str]:
-        source = self._setting.outside.metrics
-        if source is None:
-            return None, "no Prometheus is configured"
-        try:
-            view = source.observe()
-        except AutoscalerError as error:
-            return None, str(error)
-        return view, "; ".join(view.notices[:NOTICES])
 
     def _decide(self, view: View, acting: Acting) -> Verdict:
         """Plan, unless nothing is new, and start what may start."""

@@ -2,7 +2,12 @@
 
 from dataclasses import dataclass
 
+from autoscaler.domain.errors import AutoscalerError
+from autoscaler.domain.objects import MetricsView
 from autoscaler.ports import Clock, ClusterApi, Metrics
+
+# Sentences of a gap that are worth repeating.
+NOTICES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +29,14 @@ class Outside:
     metrics: Metrics | None = None
     identity: str = "mig-autoscaler"
     namespace: str = "mig-autoscaler"
+
+
+def observe_metrics(outside: Outside) -> tuple[MetricsView | None, str]:
+    """Return what Prometheus says, and the gap in it; a failure is only a gap."""
+    if outside.metrics is None:
+        return None, "no Prometheus is configured"
+    try:
+        view = outside.metrics.observe()
+    except AutoscalerError as error:
+        return None, str(error)
+    return view, "; ".join(view.notices[:NOTICES])

@@ -19,12 +19,15 @@ class Setting:
         ``None`` in the modes that take no Lease.
     is_patient
         Whether a proposal must persist before it starts; not when run only once.
+    by_hand
+        Whether a person applies a plan and watches.
     """
 
     outside: Outside
     policy: Policy
     leadership: Leadership | None = None
     is_patient: bool = True
+    by_hand: bool = False
 
 
 def leadership_for(outside: Outside, policy: Policy) -> Leadership | None:

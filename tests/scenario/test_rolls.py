@@ -140,7 +140,7 @@ def undisturbed():
 
 
 @pytest.mark.parametrize("point", [Point.BEFORE_APPLY, Point.AFTER_APPLY])
-@pytest.mark.parametrize("number", range(24))
+@pytest.mark.parametrize("number", range(36))
 def test_a_death_at_any_write_leads_to_the_same_end(number, point):
     """Another replica goes on from what is on the node."""
     end, writes = undisturbed()
