@@ -99,7 +99,7 @@ def test_mode_off_is_refused():
 
 def test_a_closed_window_is_refused_with_its_next_opening():
     """The gate holds for people too."""
-    shut = auto_policy(Mode.DRY_RUN, disruption={"windows": []})
+    shut = auto_policy(Mode.DRY_RUN, disruption={"windows": ()})
     world, plan = planned_world(policy=shut)
     assert "OutsideWindow" in refused(world, plan, shut)
 
@@ -114,7 +114,7 @@ def test_a_held_node_is_refused():
 def test_while_the_loop_leads_a_person_is_told_who_it_is():
     """Two must not act at once."""
     world, plan = planned_world()
-    Replica(world, auto_policy(disruption={"windows": []}), name="loop-1")
+    Replica(world, auto_policy(disruption={"windows": ()}), name="loop-1")
     world.run_for(5)
     assert "loop-1" in refused(world, plan)
 
