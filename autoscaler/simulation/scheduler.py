@@ -30,6 +30,7 @@ from autoscaler.simulation.scheduling.room import Room, room_of
 from autoscaler.simulation.scheduling.shape import Shape, shape_of
 from autoscaler.simulation.timers import Timers
 
+MAX_DOUBLINGS = 20
 MAX_BACKOFF_S = 10.0
 # The message of a pod that still waits is written again no more often than this.
 REFRESH_S = 300.0
@@ -316,7 +317,9 @@ class Scheduler:
         first_s = self._platform.timing.scheduler_backoff_s
         waiting.attempts += 1
         waiting.is_awake = False
-        waiting.retry_s = now_s + min(MAX_BACKOFF_S, first_s * 2 ** (waiting.attempts - 1))
+        # Doubling is capped before it is computed: pods wait for thousands of attempts.
+        doubled = 2.0 ** min(waiting.attempts - 1, MAX_DOUBLINGS)
+        waiting.retry_s = now_s + min(MAX_BACKOFF_S, first_s * doubled)
         lacks = {lacking_resource(reason) or ANYTHING for reason in refusals.number}
         waiting.lacks = frozenset(lacks or {ANYTHING})
         if waiting.written_s is None or now_s - waiting.written_s >= REFRESH_S:
