@@ -46,7 +46,7 @@ def budget_from(raw: Mapping[str, object], notices: list[str]) -> PodDisruptionB
         namespace=text_at(metadata, "namespace") or "default",
         name=text_at(metadata, "name"),
         selector=label_selector_from(spec, "selector", faults, "spec."),
-        disruptions_allowed=0 if faults else allowed,
+        disruptions_allowed=0 if faults else max(0, allowed),
         current_healthy=integer_at(status, "currentHealthy", faults, "status."),
         desired_healthy=integer_at(status, "desiredHealthy", faults, "status."),
         expected_pods=integer_at(status, "expectedPods", faults, "status."),
@@ -81,7 +81,7 @@ def _is_of_operator(
     owners = sequence_at(metadata, "ownerReferences", faults, "metadata.")
     return (
         labels.get(COMPONENT) == MANAGER
-        or any(owner.get("kind") in OPERATOR_KINDS for owner in owners)
+        or any(text_at(owner, "kind") in OPERATOR_KINDS for owner in owners)
         or text_at(metadata, "name") == DEFAULT_CONFIG_MAP
     )
 

@@ -14,6 +14,8 @@ from autoscaler.domain.objects import Owner
 
 GPU_PREFIX = "nvidia.com/"
 EMPTY: Mapping[str, object] = {}
+# Kinds of owners that count without the mark of a controller.
+HAND_WRITTEN = frozenset({"Job", "DaemonSet"})
 # Longer values are cut in messages.
 SHOWN = 80
 
@@ -163,7 +165,7 @@ def owner_of(metadata: Mapping[str, object], faults: list[str]) -> Owner | None:
 def _is_written_by_hand(reference: Mapping[str, object]) -> bool:
     # Controllers always set ``controller``. Where it is left out, only kinds for which
     # "owned" is the careful reading count: their pods are not evicted by default.
-    return "controller" not in reference and reference.get("kind") in {"Job", "DaemonSet"}
+    return "controller" not in reference and text_at(reference, "kind") in HAND_WRITTEN
 
 
 def fault(path: str, value: object, problem: str) -> str:
