@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from autoscaler.simulation.apiserver.connection import Connection
+from autoscaler.simulation.apiserver.connection import Connection, OpenRequests
 from autoscaler.simulation.store import Store
 
 _BACKLOG = 128
@@ -27,12 +27,18 @@ class ApiServer:
     def __init__(self, store: Store, port: int = 0) -> None:
         self._store = store
         self._stopping = threading.Event()
+        self._open = OpenRequests()
         self._listener = socket.create_server(("127.0.0.1", port), backlog=_BACKLOG)
         host, bound = self._listener.getsockname()
         self.url = f"http://{host}:{bound}"
         self._lines: dict[socket.socket, threading.Thread] = {}
         self._lock = threading.Lock()
         self._acceptor = threading.Thread(target=self._accept, name="api-server", daemon=True)
+
+    @property
+    def num_open(self) -> int:
+        """Requests that are being answered now; watches that run do not count."""
+        return self._open.number
 
     def start(self) -> Self:
         """Begin to accept connections."""
@@ -83,7 +89,7 @@ class ApiServer:
 
     def _serve(self, line: socket.socket) -> None:
         try:
-            Connection(line, self._store, self._stopping).serve()
+            Connection(line, self._store, self._stopping, self._open).serve()
         finally:
             with self._lock:
                 del self._lines[line]

@@ -27,7 +27,6 @@ from autoscaler.simulation.apiserver import (
     creation,
     deletion,
     eviction,
-    quota,
     reading,
     reviews,
     updating,
@@ -36,6 +35,7 @@ from autoscaler.simulation.apiserver.backend import Backend
 from autoscaler.simulation.apiserver.faults import BrokenConnection, Faults, Point
 from autoscaler.simulation.apiserver.loading import initial_object, load_object
 from autoscaler.simulation.apiserver.priorities import SYSTEM_CLASSES
+from autoscaler.simulation.apiserver.quota import QuotaKeeper
 from autoscaler.simulation.apiserver.reading import Listing
 from autoscaler.simulation.apiserver.request import Query, Request, Verb
 from autoscaler.simulation.apiserver.request_log import RequestLog
@@ -99,7 +99,9 @@ class Store:
             self.registry.add(resource)
         self._storage = Storage(limits.history)
         self._backend = Backend(self._storage, self.registry, clock=clock)
-        self._backend.reactions.append(quota.QuotaStatus(self._backend).react)
+        quotas = QuotaKeeper(self._backend)
+        self._backend.pod_admissions.append(quotas.admit)
+        self._backend.reactions.append(quotas.react)
         self._backend.reactions.append(deletion.GarbageCollector(self._backend).react)
         self.faults = Faults(wait)
         self.requests = RequestLog(limits.requests)

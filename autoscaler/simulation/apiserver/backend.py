@@ -11,6 +11,8 @@ from autoscaler.simulation.apiserver.timestamps import timestamp
 # Called after each write with the kind, the object as it is now (``None`` when
 # removed) and as it was (``None`` when new).
 Reaction = Callable[[Kind, RawObject | None, RawObject | None], None]
+# Called before a new pod is stored; refuses it by raising.
+Admission = Callable[[RawObject], None]
 
 _NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _RANDOM_NAME_LENGTH = 5
@@ -25,6 +27,7 @@ class Backend:
         self.storage = storage
         self.registry = registry
         self.reactions: list[Reaction] = []
+        self.pod_admissions: list[Admission] = []
         self._clock = clock
         self._num_uids = 0
 

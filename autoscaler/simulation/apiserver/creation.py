@@ -1,7 +1,7 @@
 """POST of an object: naming, defaults, admission, checks, storing."""
 
 from autoscaler.ports import EVENTS, NAMESPACES, PODS, RawObject
-from autoscaler.simulation.apiserver import event_views, quota, rules
+from autoscaler.simulation.apiserver import event_views, rules
 from autoscaler.simulation.apiserver.backend import Backend
 from autoscaler.simulation.apiserver.managed import with_managed_fields
 from autoscaler.simulation.apiserver.patches import copy_object
@@ -48,7 +48,8 @@ def create(backend: Backend, request: Request) -> RawObject:
     if backend.find(resource.stored, (request.namespace, name)):
         raise already_exists(resource.kind, name)
     if resource.stored == PODS:
-        quota.admit(backend, item)
+        for admit in backend.pod_admissions:
+            admit(item)
     if resource.stored == EVENTS and not request.dry_run:
         event_views.forget_old(backend)
     if resource.managed:

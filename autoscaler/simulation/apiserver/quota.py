@@ -4,6 +4,7 @@ A key without ``requests.`` for an extended resource is accepted and never
 enforced, as on a real server: its status shows no use.
 """
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from autoscaler.ports import PODS, QUOTAS, Kind, RawObject
@@ -50,64 +51,82 @@ def _asked(container: RawObject, name: str) -> Decimal:
     return amount(((container.get("resources") or {}).get("requests") or {}).get(name, 0))
 
 
-def _used(backend: Backend, namespace: str, keys: set[str]) -> dict[str, Decimal]:
-    total = dict.fromkeys(keys, Decimal(0))
-    for pod in backend.storage.of(PODS).select(namespace):
-        for key, value in _usage(pod).items():
-            if key in total:
-                total[key] += value
-    return total
-
-
 def _is_counted(key: str) -> bool:
     return key.startswith(_PREFIX) or key in {"pods", "count/pods", *_NATIVE}
 
 
-def admit(backend: Backend, pod: RawObject) -> None:
-    """Refuse a pod that would exceed a quota of its namespace: 403."""
-    namespace = pod["metadata"]["namespace"]
-    wanted = _usage(pod)
-    for quota in backend.storage.of(QUOTAS).select(namespace):
-        hard = (quota.get("spec") or {}).get("hard") or {}
-        keys = sorted(key for key in hard if key in wanted)
-        used = _used(backend, namespace, set(keys))
-        over = [key for key in keys if used[key] + wanted[key] > amount(hard[key])]
-        if over:
-            shown = [
-                ",".join(f"{key}={text(values[key])}" for key in over)
-                for values in (wanted, used, {key: amount(hard[key]) for key in over})
-            ]
-            why = (
-                f"exceeded quota: {quota['metadata']['name']}, requested: {shown[0]},"
-                f" used: {shown[1]}, limited: {shown[2]}"
-            )
-            raise forbidden(PODS, pod["metadata"]["name"], why)
+class QuotaKeeper:
+    """Admits pods under quotas and keeps their status right, as their controller would.
 
-
-class QuotaStatus:
-    """Keeps ``status.used`` of all quotas right, in the place of their controller."""
+    What the pods of each namespace use is kept as a running total: counting them
+    anew for every pod would be slow with thousands.
+    """
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self._used: dict[str, dict[str, Decimal]] = {}
+
+    def admit(self, pod: RawObject) -> None:
+        """Refuse a pod that would exceed a quota of its namespace: 403."""
+        namespace = pod["metadata"]["namespace"]
+        quotas = self._backend.storage.of(QUOTAS).select(namespace)
+        if not quotas:
+            return
+        wanted, used = _usage(pod), self._used.get(namespace, {})
+        for quota in quotas:
+            hard = _hard(quota)
+            over = [
+                key
+                for key in sorted(hard)
+                if key in wanted and used.get(key, 0) + wanted[key] > amount(hard[key])
+            ]
+            if over:
+                limits = {key: amount(hard[key]) for key in over}
+                asked, had, limited = (_listed(over, v) for v in (wanted, used, limits))
+                why = (
+                    f"exceeded quota: {quota['metadata']['name']}, requested: {asked},"
+                    f" used: {had}, limited: {limited}"
+                )
+                raise forbidden(PODS, pod["metadata"]["name"], why)
 
     def react(self, kind: Kind, new: RawObject | None, old: RawObject | None) -> None:
-        """Recount the quotas of a namespace after a write that may matter."""
+        """Follow a write that may change what is used or allowed."""
         item = new or old
         if item is None or kind not in {PODS, QUOTAS}:
             return
-        if kind == PODS and new and old and _phase(new) == _phase(old):
-            return
-        for quota in self._backend.storage.of(QUOTAS).select(item["metadata"]["namespace"]):
+        namespace = item["metadata"]["namespace"]
+        if kind == PODS:
+            if new and old and _is_finished(new) == _is_finished(old):
+                return
+            self._count(namespace, new, 1)
+            self._count(namespace, old, -1)
+        for quota in self._backend.storage.of(QUOTAS).select(namespace):
             self._refresh(quota)
 
+    def _count(self, namespace: str, pod: RawObject | None, sign: int) -> None:
+        total = self._used.setdefault(namespace, {})
+        for key, value in (_usage(pod) if pod else {}).items():
+            total[key] = total.get(key, Decimal(0)) + sign * value
+
     def _refresh(self, quota: RawObject) -> None:
-        hard = (quota.get("spec") or {}).get("hard") or {}
-        counted = {key for key in hard if _is_counted(key)}
-        used = _used(self._backend, quota["metadata"]["namespace"], counted)
-        status = {"hard": hard, "used": {key: text(used[key]) for key in sorted(used)}}
+        hard, used = _hard(quota), self._used.get(quota["metadata"]["namespace"], {})
+        counted = sorted(key for key in hard if _is_counted(key))
+        status = {
+            "hard": hard,
+            "used": {key: text(used.get(key, Decimal(0))) for key in counted},
+        }
         if quota.get("status") != status:
             self._backend.put(QUOTAS, {**quota, "status": status})
 
 
-def _phase(pod: RawObject) -> bool:
+def _hard(quota: RawObject) -> RawObject:
+    hard: RawObject = (quota.get("spec") or {}).get("hard") or {}
+    return hard
+
+
+def _listed(keys: Sequence[str], amounts: Mapping[str, Decimal]) -> str:
+    return ",".join(f"{key}={text(amounts.get(key, Decimal(0)))}" for key in keys)
+
+
+def _is_finished(pod: RawObject) -> bool:
     return (pod.get("status") or {}).get("phase") in _FINISHED

@@ -199,7 +199,9 @@ RESOURCES: tuple[Resource, ...] = (
     Resource(Kind(_RBAC, "v1", "RoleBinding", "rolebindings")),
     Resource(DEFINITIONS, ("crd", "crds"), subresources=("status",), generation=True),
     Resource(RESOURCE_SLICES, generation=True),
-    custom(POD_GROUPS, "pg", "podgroup-v1beta1"),
+    custom(POD_GROUPS, "pg", "podgroup-v1beta1", status=True),
+    custom(Kind("scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups"), status=True),
+    custom(Kind("scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups"), status=True),
     custom(CLUSTER_POLICIES, status=True),
 )
 

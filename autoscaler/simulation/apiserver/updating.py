@@ -10,6 +10,7 @@ from autoscaler.simulation.apiserver.managed import with_managed_fields
 from autoscaler.simulation.apiserver.request import PatchType, Request, Verb
 from autoscaler.simulation.apiserver.resources import Resource, api_version_of
 from autoscaler.simulation.apiserver.status import (
+    Cause,
     bad_request,
     conflict,
     invalid,
@@ -49,11 +50,7 @@ def update(backend: Backend, request: Request) -> RawObject:
     if new == old:
         return old
     new = _with_generation(resource, new, old)
-    causes = [
-        *metadata_causes(resource.kind, new),
-        *rules.causes(resource, new),
-        *rules.update_causes(resource, new, old),
-    ]
+    causes = _causes(resource, new, old)
     if causes:
         raise invalid(resource.kind, request.name, causes)
     if resource.managed:
@@ -61,6 +58,18 @@ def update(backend: Backend, request: Request) -> RawObject:
     if _is_released(new):
         return backend.remove(resource.stored, new, dry_run=request.dry_run)
     return backend.put(resource.stored, new, dry_run=request.dry_run)
+
+
+def _causes(resource: Resource, new: RawObject, old: RawObject) -> list[Cause]:
+    """Return what is wrong with an update; what did not change was checked before."""
+    causes = metadata_causes(resource.kind, new) if new["metadata"] != old["metadata"] else []
+    if resource.stored == PODS and new["spec"] is old["spec"]:
+        return causes
+    return [
+        *causes,
+        *rules.causes(resource, new),
+        *rules.update_causes(resource, new, old),
+    ]
 
 
 def _proposed(resource: Resource, old: RawObject, request: Request) -> RawObject:

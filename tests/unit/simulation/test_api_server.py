@@ -278,6 +278,23 @@ def test_a_hanging_request_is_applied_or_not_as_its_point_says(
     assert api.names(PODS) == ["a"]
 
 
+def test_open_requests_are_counted(api: Api, server: ApiServer) -> None:
+    """One that is being answered is one; a watch that runs is none."""
+    seen: list[int] = []
+
+    def look(request: Request) -> None:
+        seen.append(server.num_open)
+
+    api.store.faults.add(Rule(Point.AFTER_APPLY, Fault(call=look), times=None))
+    connection, response = open_watch(server, "/api/v1/pods?watch=1")
+    api.client.create(PODS, NS, raw_pod("a"))
+    assert json.loads(response.readline())["type"] == "ADDED"
+    assert server.num_open == 0
+    send(server, "GET", "/api/v1/nodes")
+    connection.close()
+    assert seen == [1, 0, 1]
+
+
 def test_stopping_ends_watches_idle_lines_and_hanging_requests(api: Api) -> None:
     """Nothing of the server runs on, and its port is free."""
     before = set(threading.enumerate())
