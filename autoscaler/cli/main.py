@@ -6,11 +6,14 @@ from typing import Protocol, runtime_checkable
 import typer
 
 from autoscaler.cli import (
+    apply,
     capacity,
     controls,
+    explain,
     history,
     plan,
     profiles,
+    run,
     status,
     validate,
 )
@@ -26,6 +29,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("plan")(plan.show_plan)
+app.command("apply")(apply.apply_plan)
+app.command("explain")(explain.explain)
+app.command("run")(run.run_loop)
 app.command("status")(status.show_status)
 app.command("history")(history.show_history)
 app.command("pause")(controls.pause)
