@@ -47,7 +47,7 @@ def node_from(raw: Mapping[str, object]) -> Node:
         cpu_milli=_cpu(allocatable, faults),
         memory_bytes=_memory(allocatable, faults),
         config_writer=_config_writer(metadata),
-        faults=tuple(faults),
+        faults=tuple(dict.fromkeys(faults)),
     )
 
 

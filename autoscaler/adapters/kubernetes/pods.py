@@ -98,7 +98,7 @@ def pod_from(raw: Mapping[str, object]) -> Pod:
         ready=ready,
         waiting=_waiting(status, faults),
         grace_s=_grace_s(spec, faults),
-        faults=tuple(faults),
+        faults=tuple(dict.fromkeys(faults)),
     )
 
 
