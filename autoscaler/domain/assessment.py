@@ -7,6 +7,7 @@ and every reason to leave it alone; the planner and the gate need nothing else.
 from collections.abc import Iterable
 from dataclasses import replace
 
+from autoscaler.domain.conditions import with_conditions_left_out
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.evidence import Evidence, gather
 from autoscaler.domain.examination import examine
@@ -61,6 +62,8 @@ def assess(
         The same for the same input, whatever the order of its lists.
     """
     unique, doubles = _distinct(observation.nodes)
+    if observation.offline:
+        unique = tuple(with_conditions_left_out(node) for node in unique)
     restored = tuple(_restored(node, memory) for node in unique)
     pooling = divide(restored, policy.pools)
     evidence = gather(observation, policy, nodes=restored, metrics=metrics, now_s=now_s)

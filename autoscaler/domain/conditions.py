@@ -5,7 +5,7 @@ has and whose they are is the business of ``identity`` and ``ownership``.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autoscaler.domain.advertised import manager_state, paused_labels
 from autoscaler.domain.marks import HOLD, MIG_CONFIG, QUARANTINE, ROLLOUT, is_set
@@ -35,15 +35,12 @@ class Circumstances:
     ----------
     journal
         Its open rollout, of this very node.
-    offline
-        Whether conditions that are not stated were left out rather than unknown.
     """
 
     node: Node
     journal: Journal | None
     rules: RolloutRules
     now_s: float
-    offline: bool = False
 
     @property
     def is_changing(self) -> bool:
@@ -66,12 +63,23 @@ def is_leaving(node: Node) -> bool:
 
 
 def is_down(seen: Circumstances) -> bool:
-    """Say whether kubelet does not answer, as far as is stated."""
-    node = seen.node
-    if node.ready is None:
-        tainted = any(taint.key in NOT_READY_TAINTS for taint in node.taints)
-        return tainted or not seen.offline or node.ready_since_s is not None
-    return not node.ready
+    """Say whether kubelet does not answer, as far as is known."""
+    return seen.node.ready is not True
+
+
+def with_conditions_left_out(node: Node) -> Node:
+    """Return a node of a file as ready where the file leaves its conditions out.
+
+    Parameters
+    ----------
+    node
+        A condition that is stated and reads Unknown has a time, and the control plane
+        taints such a node: then it stays unknown.
+    """
+    is_stated = node.ready is not None or node.ready_since_s is not None
+    if is_stated or any(taint.key in NOT_READY_TAINTS for taint in node.taints):
+        return node
+    return replace(node, ready=True)
 
 
 def _readable(seen: Circumstances) -> Iterator[Hold]:

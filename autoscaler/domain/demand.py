@@ -67,7 +67,8 @@ class Demand:
     ignored
         Pods that ask for GPUs and are not demand, each with the reason.
     impossible
-        Pods that no layout of the fleet can serve, each with the reason.
+        Pods that no layout of the fleet can serve, or whose wish cannot be read, each
+        with the reason.
     fits_today
         Pods of ``groups`` that free capacity of today's layout serves already, with
         the node that could take each: no change can help them.

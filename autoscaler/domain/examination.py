@@ -122,7 +122,6 @@ def look_at(node: Node, pool: Pool | None, evidence: Evidence) -> Finding:
         journal=journal_of(node),
         rules=evidence.policy.rollout,
         now_s=evidence.now_s,
-        offline=evidence.observation.offline,
     )
     known = evidence.memory.nodes.get(node.uid)
     wished = pool.strategy if pool is not None else Strategy.MIXED

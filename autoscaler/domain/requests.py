@@ -19,7 +19,7 @@ from autoscaler.domain.objects import MetricsView, Observation, Pod, PodRef
 from autoscaler.domain.policy import Policy
 from autoscaler.domain.possibility import Possibilities
 from autoscaler.domain.quotas import pods_over_quota
-from autoscaler.domain.reasons import PodNote
+from autoscaler.domain.reasons import PodNote, Reason
 from autoscaler.domain.snapshot import Snapshot
 
 __all__ = ["demand_of", "effective_request"]
@@ -87,7 +87,10 @@ def demand_of(
     rules = _rules(snapshot, observation, policy, pods=pods, now_s=now_s)
     notes = {pod.ref: exclude(pod, rules) for pod in pods}
     waiting = [pod for pod in pods if notes[pod.ref] is None]
-    ignored = [note for note in notes.values() if note is not None]
+    excluded = [note for note in notes.values() if note is not None]
+    # People should see what cannot be read, as they see what cannot be served.
+    unreadable = [note for note in excluded if note.reason is Reason.UNREADABLE]
+    ignored = [note for note in excluded if note.reason is not Reason.UNREADABLE]
     possibilities = Possibilities(snapshot, policy.pools)
     counted, impossible = _possible(waiting, possibilities, _occupied(observation.pods))
     gangs = complete_gangs(observation, (w.pod for w in counted))
@@ -100,7 +103,7 @@ def demand_of(
         running=_running(snapshot),
         queued=(metrics.queued if metrics is not None else None) or Counts(),
         ignored=tuple(sorted((*ignored, *gangs.incomplete))),
-        impossible=tuple(sorted(impossible)),
+        impossible=tuple(sorted((*impossible, *unreadable))),
         fits_today=fitting_pods(groups, everyone, _ages(counted)),
     )
 

@@ -216,3 +216,12 @@ def test_managers_that_are_known_to_be_missing_hold_their_nodes():
     assert reasons(live) == {Reason.NO_MIG_MANAGER}
     files = only(assessed(node(), manager_nodes=frozenset(), offline=True))
     assert files.holds == ()
+
+
+def test_a_file_may_leave_conditions_out():
+    """The API server never does, so there it is no good sign."""
+    own = node(ready=None, ready_since_s=None)
+    found = only(assessed(own, offline=True))
+    assert found.is_changeable
+    assert found.node.ready is True
+    assert reasons(only(assessed(own))) == {Reason.NOT_READY}

@@ -4,7 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from autoscaler.domain.conditions import Circumstances, condition_holds, is_down, is_leaving
+from autoscaler.domain.conditions import (
+    Circumstances,
+    condition_holds,
+    is_down,
+    is_leaving,
+    with_conditions_left_out,
+)
 from autoscaler.domain.objects import Taint
 from autoscaler.domain.policy import RolloutRules
 from autoscaler.domain.quarantine import Quarantine
@@ -18,14 +24,14 @@ STATE = "nvidia.com/mig.config.state"
 PLUGIN = "nvidia.com/gpu.deploy.device-plugin"
 
 
-def seen(own=None, journal=None, **changes):
+def seen(own=None, journal=None):
     """Return a node in its circumstances."""
-    return Circumstances(own or node(), journal, RolloutRules(), NOW_S, **changes)
+    return Circumstances(own or node(), journal, RolloutRules(), NOW_S)
 
 
-def held(own=None, journal=None, **changes):
+def held(own=None, journal=None):
     """Return the reasons to leave a node alone."""
-    return [hold.reason for hold in condition_holds(seen(own, journal, **changes))]
+    return [hold.reason for hold in condition_holds(seen(own, journal))]
 
 
 def text(own, journal=None):
@@ -93,21 +99,24 @@ def test_a_cordon_of_others_is_respected_and_ours_is_no_hold_of_its_own():
     assert Reason.CORDONED in held(own, journal(was_unschedulable=True))
 
 
-@pytest.mark.parametrize(
-    ("ready", "since_s", "offline", "down"),
-    [
-        (True, None, False, False),
-        (False, None, True, True),
-        (None, None, False, True),
-        (None, None, True, False),
-        (None, NOW_S - 5000.0, True, True),
-    ],
-)
-def test_a_node_is_down_unless_it_says_ready(ready, since_s, offline, down):
-    """Files may leave conditions out; a condition that reads Unknown is not left out."""
-    own = node(ready=ready, ready_since_s=since_s)
-    assert is_down(seen(own, offline=offline)) is down
-    assert held(own, offline=offline) == ([Reason.NOT_READY] if down else [])
+@pytest.mark.parametrize("ready", [False, None])
+def test_a_node_is_down_unless_it_says_ready(ready):
+    """Unknown is not ready."""
+    own = node(ready=ready)
+    assert is_down(seen(own))
+    assert held(own) == [Reason.NOT_READY]
+    assert not is_down(seen())
+
+
+def test_conditions_that_a_file_leaves_out_are_no_bad_sign():
+    """A condition that reads Unknown is not left out, and neither is a taint."""
+    out = node(ready=None, ready_since_s=None)
+    assert with_conditions_left_out(out).ready is True
+    unknown = node(ready=None, ready_since_s=NOW_S - 5000.0)
+    tainted = replace(out, taints=(Taint("node.kubernetes.io/unreachable", "NoExecute"),))
+    down = node(ready=False)
+    for own in (unknown, tainted, down):
+        assert with_conditions_left_out(own) == own
 
 
 def test_e05_a_stopped_kubelet_is_part_of_a_change():

@@ -127,3 +127,12 @@ def test_a_node_that_our_rollout_closed_stays_eligible_and_takes_nobody_now():
     demand = demanded(closed, pod("waits"))
     assert demand.groups[0].eligible == {"node-a"}
     assert demand.fits_today == ()
+
+
+def test_pods_that_cannot_be_read_are_told_with_those_that_cannot_be_served():
+    """A negative amount is nobody's demand, and somebody should know."""
+    fault = "spec.containers[0].resources.limits[nvidia.com/mig-1g.5gb] = '-1': negative"
+    demand = demanded(node(), pod("neg", {}, faults=(fault,)))
+    (note,) = demand.impossible
+    assert (note.pod.name, note.reason, note.message) == ("neg", Reason.UNREADABLE, fault)
+    assert demand.groups == demand.ignored == ()
