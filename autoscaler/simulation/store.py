@@ -54,6 +54,8 @@ INITIAL_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system"
 Answer = TypeVar("Answer")
 
 _DELETES = frozenset({Verb.DELETE, Verb.DELETE_COLLECTION})
+_GONE, _TOO_MANY, _SERVER_ERROR = 410, 429, 500
+_PLAIN_ERRORS: Mapping[int, type[ActuationError]] = {404: NotFound, 409: Conflict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +335,3 @@ def _translated(error: StatusError, request: Request) -> ActuationError:
     if error.code == _TOO_MANY or error.code >= _SERVER_ERROR:
         return Unavailable(text, error.details.retry_after_s or None)
     return _PLAIN_ERRORS.get(error.code, Refused)(text)
-
-
-_GONE, _TOO_MANY, _SERVER_ERROR = 410, 429, 500
-_PLAIN_ERRORS: Mapping[int, type[ActuationError]] = {404: NotFound, 409: Conflict}

@@ -72,7 +72,8 @@ class Renderer:
             identity = {"kind": f"{kind.name}List", "apiVersion": api_version_of(kind)}
             return {**identity, "metadata": metadata, "items": listing.items}
         identity = {"kind": Form.METADATA_LIST.value, "apiVersion": _META}
-        items = [_metadata_only(item) for item in listing.items]
+        # A server really sends null here when there is nothing.
+        items = [_metadata_only(item) for item in listing.items] or None
         return {**identity, "metadata": metadata, "items": items}
 
     def render_change(self, change: Change) -> RawObject:

@@ -37,6 +37,10 @@ _DATA_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 _TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 _AMOUNTS = ("capacity", "allocatable")
+# Fields that are left out when they say nothing: setting them so is then no change.
+_SILENT: Mapping[Kind, tuple[tuple[str, str], ...]] = {
+    NODES: (("spec", "unschedulable"), ("spec", "taints")),
+}
 
 Default = Callable[[RawObject], RawObject]
 Check = Callable[[RawObject], list[Cause]]
@@ -55,6 +59,16 @@ def with_text_amounts(status: RawObject) -> RawObject:
     """Return a node's status with its quantities as the API gives them out."""
     parts = {part: as_texts(status[part]) for part in _AMOUNTS if status.get(part)}
     return {**status, **parts}
+
+
+def tidied(resource: Resource, item: RawObject) -> RawObject:
+    """Return an object without fields that only repeat their absence."""
+    for part, field in _SILENT.get(resource.stored, ()):
+        inside = item.get(part) or {}
+        if field in inside and not inside[field]:
+            rest = {key: value for key, value in inside.items() if key != field}
+            item = {**item, part: rest}
+    return item
 
 
 def _with_namespace_defaults(namespace: RawObject) -> RawObject:
@@ -99,7 +113,7 @@ def with_defaults(resource: Resource, item: RawObject) -> RawObject:
     """Return a new object as the server fills it in."""
     special = _DEFAULTS.get(resource.stored)
     if special:
-        return special(item)
+        return tidied(resource, special(item))
     if resource.has_status:
         return {**item, "status": {}}
     return item

@@ -145,7 +145,7 @@ def _with_allowed_parts(
     if resource.has_status:
         new.pop("status", None)
         new |= _kept(old, ("status",))
-    return new
+    return rules.tidied(resource, new)
 
 
 def _kept(item: RawObject, keys: tuple[str, ...]) -> RawObject:

@@ -99,6 +99,19 @@ def test_a_status_write_keeps_labels_except_of_nodes_and_pods() -> None:
     assert deployment["status"] == {"x": 1}
 
 
+def test_uncordoning_a_node_that_is_open_is_no_write() -> None:
+    """False and absent are the same, and so are no taints and an empty list."""
+    api = Api()
+    node = api.client.create(NODES, None, raw_node())
+    same = api.client.patch(
+        NODES, None, "gpu-1", {"spec": {"unschedulable": False, "taints": []}}
+    )
+    assert same == node
+    api.client.patch(NODES, None, "gpu-1", {"spec": {"unschedulable": True}})
+    opened = api.client.patch(NODES, None, "gpu-1", {"spec": {"unschedulable": False}})
+    assert "unschedulable" not in opened["spec"]
+
+
 def test_json_and_strategic_patches_are_taken() -> None:
     """A failing test of a JSON patch is 422; conditions merge by type."""
     api = Api()
