@@ -235,6 +235,8 @@ def _pod_spec(operand: Operand) -> RawObject:
     return {
         "containers": [{"name": operand.app, "image": operand.image}],
         "priorityClassName": "system-node-critical",
+        # They see the GPUs through the runtime, not by asking for devices.
+        "runtimeClassName": "nvidia",
         "tolerations": TOLERATIONS,
         "terminationGracePeriodSeconds": 30,
     }

@@ -35,6 +35,8 @@ from autoscaler.simulation.timing import Timing
 from autoscaler.simulation.workload import NAMESPACE, Submitter, Task
 
 CONTROLLER_AGENT = "simulation"
+# Whoever set the cluster up: a person, as far as managed fields tell.
+FOUNDER_AGENT = "kubectl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ class World:
             self.engine.add(controller)
 
     def _create_objects(self) -> None:
-        client, operator = self.platform.client, self.settings.operator_namespace
+        client, operator = self.client(FOUNDER_AGENT), self.settings.operator_namespace
         for name in (operator, *self.settings.namespaces):
             client.create(NAMESPACES, None, {"metadata": {"name": name}})
         for name, value in self.settings.priority_classes:
