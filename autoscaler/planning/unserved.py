@@ -116,6 +116,8 @@ class _Explainer:
             served = sum(wants[i].bundle[name] * self._choice.served[i] for i in users)
             parts.append(f"{asked} x {name} are asked for, {served} can be had")
         text = " and ".join(parts) + " beside all that is worth more"
+        if want.bundle[GPU]:
+            text += "; MIG mode is for people to change"
         return Reason.NO_CAPACITY, text
 
 
