@@ -30,6 +30,11 @@ class PolicySource:
             self._policy = loaded.policy
 
     @property
+    def is_given(self) -> bool:
+        """Whether a file was named."""
+        return self._watcher is not None
+
+    @property
     def error(self) -> str | None:
         """What is wrong with the file as it is now; ``None`` when nothing is."""
         return None if self._watcher is None else self._watcher.error

@@ -67,7 +67,7 @@ def run_loop(
         is_patient=not once,
     )
     if once:
-        return run_once(service, ports, policy)
+        return run_once(service)
     pages = Pages(service.health, service.board, service.exporter.exposition)
     server = Server(make_app(pages), host, port)
     server.start()
@@ -99,12 +99,8 @@ class Ports:
         )
 
 
-def run_once(service: Service, ports: Ports, policy: str | None) -> int:
+def run_once(service: Service) -> int:
     """Run a single cycle and say how it came out."""
-    if policy is None:
-        # The default policy has a pool for each product; which there are must be seen.
-        observed = ports.outside_for(service.source.current()).cluster.observe()
-        service.source.follow(observed)
     try:
         outcome = service.cycle()
     finally:

@@ -17,6 +17,7 @@ from autoscaler.control.outcome import CycleOutcome, Decision
 from autoscaler.control.outside import Outside
 from autoscaler.control.status import Kept, status_of, time_text
 from autoscaler.control.telemetry import initial_telemetry, telemetry_of
+from autoscaler.domain.errors import AutoscalerError
 from autoscaler.domain.plan_json import plan_to_json
 from autoscaler.domain.policy import MigManager, Policy, Prometheus
 from autoscaler.ports import Clock
@@ -91,9 +92,10 @@ class Service:
 
     def cycle(self) -> CycleOutcome:
         """Run one cycle and publish its outcome."""
+        self.health.begin(self.interval_s)
+        loop = self._loop_for(self.source.current())
         policy = self.source.current()
-        self.health.begin(policy.loop.interval_s)
-        outcome = self._loop_for(policy).step()
+        outcome = loop.step()
         self._publish(outcome, policy)
         succeeded = outcome.decision not in FAILED
         self.health.end(succeeded=succeeded, observed=outcome.view is not None)
@@ -119,9 +121,20 @@ class Service:
         if self._loop is None or ports != self._ports:
             self.close()
             outside = self.outside_for(policy)
+            self._prime(outside)
             self._loop = Loop(outside, self.source.current, is_patient=self.is_patient)
             self._ports = ports
         return self._loop
+
+    def _prime(self, outside: Outside) -> None:
+        """Give the default policy its pools before the first cycle, if it is in force."""
+        if self.source.is_given:
+            return
+        try:
+            self.source.follow(outside.cluster.observe())
+        except AutoscalerError:
+            # The cycle meets the same trouble, and tells of it.
+            return
 
     def _poll(self) -> None:
         """Take in a changed policy file."""
