@@ -31,6 +31,7 @@ GOOD = {
     "activity": vector(({"__name__": "DCGM_FI_PROF_GR_ENGINE_ACTIVE", **INSTANCE}, 0.0)),
     "activity_time": vector((INSTANCE, NOW_S - 10)),
     "memory_used": vector(({"__name__": "DCGM_FI_DEV_FB_USED", **INSTANCE}, 12)),
+    "memory_time": vector((INSTANCE, NOW_S - 10)),
     "pending": vector(({"resource": "nvidia_com_mig_1g_5gb"}, 3)),
 }
 
@@ -104,7 +105,9 @@ def test_a_query_that_failed_is_named_and_its_part_unknown(query: str, body: obj
     view = observed(**{query: Reply(body)})
     assert view.partial
     assert any(f"query {query}" in notice for notice in view.notices)
-    assert all(sample.busy is None for sample in view.instances) or query == "pending"
+    # Memory without a time of its own is of the same scrape as the activity beside it.
+    proven = query in {"pending", "memory_time"}
+    assert all(sample.busy is None for sample in view.instances) is not proven
     assert (view.pending is None) is (query == "pending")
 
 
@@ -337,6 +340,20 @@ def test_names_of_the_cluster_resolve_what_the_table_cannot() -> None:
     assert pending(lambda: ["nvidia.com/mig-1g.24gb-me"]) == Counts(
         {"nvidia.com/mig-1g.24gb-me": 1}
     )
+
+
+def test_missing_demand_is_no_gap_in_holders() -> None:
+    """Who sits where does not depend on what waits; what else is missing does matter."""
+    failed = Reply({"status": "error", "errorType": "x", "error": "y"})
+    with query_server(pending=failed) as server:
+        metrics = metrics_of(server)
+        assert metrics.observe().partial
+        view = metrics.holders_since("gpu-a1", NOW_S - 30)
+        assert (len(view.instances), view.partial) == (1, False)
+    with query_server(activity=failed) as server:
+        view = metrics_of(server).holders_since("gpu-a1", NOW_S - 30)
+        assert [(s.busy, s.sampled_at_s) for s in view.instances] == [(None, NOW_S - 10)]
+        assert view.partial
 
 
 def test_holders_are_newer_than_asked_and_of_one_node() -> None:

@@ -17,6 +17,7 @@ from autoscaler.adapters.prometheus.queries import (
     MEMORY_METRICS,
     MEMORY_USED,
     PENDING,
+    TIME_OF,
 )
 from autoscaler.adapters.prometheus.samples import Sample
 from autoscaler.adapters.prometheus.text import TimedSample, samples_of
@@ -69,15 +70,16 @@ def _from_text(text: str, source: str, now_s: float) -> Pass:
         for name in (ACTIVITY, MEMORY_USED)
         if name in samples
     }
-    times = tuple(
-        replace(timed.sample, name="", value=now_s if timed.at_s is None else timed.at_s)
-        for timed in families.get(ACTIVITY, ())
-    )
-    if times:
-        answers[ACTIVITY_TIME] = Answer(times)
+    for name, time_name in TIME_OF.items():
+        if name in families:
+            answers[time_name] = Answer(tuple(_time_of(t, now_s) for t in families[name]))
     if any(name in samples for name in (REQUESTS, PHASE, ALLOCATABLE)):
         answers[PENDING] = Answer(tuple(pending_samples(samples)))
     return Pass(answers, queries=dict.fromkeys(answers, ""))
+
+
+def _time_of(timed: TimedSample, now_s: float) -> Sample:
+    return replace(timed.sample, name="", value=now_s if timed.at_s is None else timed.at_s)
 
 
 def pending_samples(families: Mapping[str, Sequence[Sample]]) -> Iterator[Sample]:

@@ -30,33 +30,46 @@ EMPTY_MIB = 100.0
 
 
 @dataclass(frozen=True, slots=True)
+class Age:
+    """How old a sample may be, at which time."""
+
+    now_s: float
+    max_age_s: float
+
+    def allows(self, at_s: float | None) -> bool:
+        """Whether a time is known and near; one far ahead is of a wrong clock."""
+        return at_s is not None and abs(self.now_s - at_s) <= self.max_age_s
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What one series set (one exporter, seen by one replica) says of an instance."""
 
     labels: Labels
     activity: float | None = None
-    sampled_at_s: float | None = None
+    activity_at_s: float | None = None
     memory_mib: float | None = None
+    memory_at_s: float | None = None
 
-    def is_fresh(self, now_s: float, max_age_s: float) -> bool:
-        """Whether its time is known and near; one far ahead is of a wrong clock."""
-        at_s = self.sampled_at_s
-        return self.activity is not None and at_s is not None and abs(now_s - at_s) <= max_age_s
+    @property
+    def at_s(self) -> float | None:
+        """The newest time at which it was seen at all."""
+        times = [at_s for at_s in (self.activity_at_s, self.memory_at_s) if at_s is not None]
+        return max(times, default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceData:
-    """Samples of instances, by what they measure; ``times`` are epoch seconds."""
+    """Samples of instances, by what they measure; times are epoch seconds."""
 
     activity: Sequence[Sample] = ()
-    times: Sequence[Sample] = ()
+    activity_times: Sequence[Sample] = ()
     memory: Sequence[Sample] = ()
+    memory_times: Sequence[Sample] = ()
     others: Sequence[Sample] = ()
 
 
-def instances_from(
-    data: InstanceData, now_s: float, max_age_s: float
-) -> tuple[InstanceSample, ...]:
+def instances_from(data: InstanceData, age: Age) -> tuple[InstanceSample, ...]:
     """Return one entry an instance; samples of replicas are merged on the safe side."""
     readings = _readings(data)
     exporters = exporters_in(reading.labels for reading in readings)
@@ -65,26 +78,30 @@ def instances_from(
         key = instance_key(reading.labels)
         if key is not None:
             by_instance[key].append(reading)
-    merged = [
-        _merge(key, group, exporters, (now_s, max_age_s)) for key, group in by_instance.items()
-    ]
+    merged = [_merge(key, group, exporters, age) for key, group in by_instance.items()]
     return tuple(sorted(merged, key=_place))
 
 
 def _readings(data: InstanceData) -> list[Reading]:
     """Join samples that have all labels in common."""
-    activity, times, memory = (
+    activity, activity_times, memory, memory_times, others = (
         {sample.series: sample for sample in samples}
-        for samples in (data.activity, data.times, data.memory)
+        for samples in (
+            data.activity,
+            data.activity_times,
+            data.memory,
+            data.memory_times,
+            data.others,
+        )
     )
-    others = {sample.series: sample for sample in data.others}
     known = {**others, **memory, **activity}
     return [
         Reading(
             sample.labels,
             _value(activity, series),
-            _value(times, series),
+            _value(activity_times, series),
             _value(memory, series),
+            _value(memory_times, series),
         )
         for series, sample in sorted(known.items(), key=lambda item: sorted(item[0]))
     ]
@@ -99,12 +116,11 @@ def _merge(
     key: InstanceKey,
     group: Sequence[Reading],
     exporters: frozenset[tuple[str, str]],
-    age: tuple[float, float],
+    age: Age,
 ) -> InstanceSample:
-    fresh = [reading for reading in group if reading.is_fresh(*age)]
     # Of two replicas one may be down and repeat its last values for a while.
-    used = fresh or group
-    newest = max(used, key=lambda reading: reading.sampled_at_s or 0.0)
+    used = [reading for reading in group if age.allows(reading.at_s)] or group
+    newest = max(used, key=lambda reading: reading.at_s or 0.0)
     pods = {pod_of(reading.labels, exporters) for reading in used} - {None}
     return InstanceSample(
         node=node_of(newest.labels),
@@ -112,26 +128,33 @@ def _merge(
         gpu_index=gpu_index_of(newest.labels),
         instance_id=key[1],
         profile=newest.labels.get("gpu_i_profile", ""),
-        busy=_busy(group, fresh),
-        sampled_at_s=newest.sampled_at_s,
+        busy=_busy(group, age),
+        sampled_at_s=newest.at_s,
         pod=_only(pods),
     )
 
 
-def _busy(group: Sequence[Reading], fresh: Sequence[Reading]) -> bool | None:
+def _busy(group: Sequence[Reading], age: Age) -> bool | None:
+    fresh = [
+        r.activity for r in group if r.activity is not None and age.allows(r.activity_at_s)
+    ]
     if not fresh:
         # Without a time a high value still says busy, which is the safe side; a known
         # old one says nothing.
-        undated = [r.activity for r in group if r.activity and r.sampled_at_s is None]
+        undated = [r.activity for r in group if r.activity and r.activity_at_s is None]
         return True if undated and max(undated) > CLOSE_TO_ZERO else None
-    if max(reading.activity or 0.0 for reading in fresh) > CLOSE_TO_ZERO:
+    if max(fresh) > CLOSE_TO_ZERO:
         return True
     # Exporters that have run for long have shown zeros for busy instances, so a zero
     # needs a second witness: memory that is empty.
-    witnesses = [r.memory_mib for r in fresh if r.memory_mib is not None] or [
-        r.memory_mib for r in group if r.activity is None and r.memory_mib is not None
-    ]
+    witnesses = [mib for r in group if (mib := _fresh_memory(r, age)) is not None]
     return False if witnesses and max(witnesses) < EMPTY_MIB else None
+
+
+def _fresh_memory(reading: Reading, age: Age) -> float | None:
+    # What has no time of its own is of the same scrape as the activity beside it.
+    at_s = reading.activity_at_s if reading.memory_at_s is None else reading.memory_at_s
+    return reading.memory_mib if age.allows(at_s) else None
 
 
 def _only(pods: Iterable[PodRef | None]) -> PodRef | None:

@@ -5,13 +5,8 @@ from dataclasses import dataclass, replace
 
 from autoscaler.adapters.prometheus.answers import Answer, QueryFailed
 from autoscaler.adapters.prometheus.client import PrometheusClient
-from autoscaler.adapters.prometheus.queries import (
-    ACTIVITY,
-    ACTIVITY_TIME,
-    MEMORY_USED,
-    queries_from,
-)
-from autoscaler.adapters.prometheus.view import MAX_AGE_S, Pass, view_from
+from autoscaler.adapters.prometheus.queries import queries_from
+from autoscaler.adapters.prometheus.view import INSTANCE_QUERIES, MAX_AGE_S, Pass, view_from
 from autoscaler.domain.errors import Unavailable
 from autoscaler.domain.objects import MetricsView
 from autoscaler.domain.policy import Prometheus
@@ -22,7 +17,6 @@ LONGEST_REST_S = 300.0
 # Several nodes may ask for their holders within one cycle; the samples have times of
 # their own, so an answer that is some seconds old says the same.
 REUSE_S = 5.0
-HOLDER_QUERIES = (ACTIVITY, ACTIVITY_TIME, MEMORY_USED)
 
 
 @dataclass(slots=True)
@@ -79,20 +73,20 @@ class PrometheusMetrics:
         self._known = known
         self._max_age_s = max_age_s
         self._outage = Outage()
-        self._reuse: tuple[float, MetricsView] | None = None
+        self._reuse: tuple[float, Pass] | None = None
 
     def observe(self) -> MetricsView:
         """Return utilization and demand counts; Unavailable when nothing can be had."""
-        return self._observe(self._queries)
+        return self._view(self._pass(self._queries))
 
     def holders_since(self, node: str, since_s: float) -> MetricsView:
         """Return samples of one node's instances that are newer than ``since_s``."""
         now_s = self._clock.monotonic_s()
         if self._reuse is None or now_s - self._reuse[0] > REUSE_S:
-            self._observe([name for name in HOLDER_QUERIES if name in self._queries])
-        if self._reuse is None:
-            raise Unavailable("Prometheus gave no answer")
-        view = self._reuse[1]
+            found = self._pass([name for name in INSTANCE_QUERIES if name in self._queries])
+        else:
+            found = _about_instances(self._reuse[1])
+        view = self._view(found)
         newer = tuple(
             sample
             for sample in view.instances
@@ -102,7 +96,10 @@ class PrometheusMetrics:
         )
         return replace(view, instances=newer)
 
-    def _observe(self, names: Collection[str]) -> MetricsView:
+    def _view(self, found: Pass) -> MetricsView:
+        return view_from(found, self._clock.now_s(), self._max_age_s)
+
+    def _pass(self, names: Collection[str]) -> Pass:
         started_s = self._clock.monotonic_s()
         self._outage.check(started_s)
         try:
@@ -113,9 +110,8 @@ class PrometheusMetrics:
         notices += self._outage.end(started_s)
         queries = {name: self._queries[name] for name in names}
         found = Pass(answers, notices, queries, tuple(self._known()))
-        view = view_from(found, self._clock.now_s(), self._max_age_s)
-        self._reuse = (started_s, view)
-        return view
+        self._reuse = (started_s, found)
+        return found
 
     def _ask_all(
         self, names: Collection[str], deadline_s: float
@@ -136,3 +132,13 @@ class PrometheusMetrics:
         if not answers:
             raise Unavailable("; ".join(notices))
         return answers, notices
+
+
+def _about_instances(found: Pass) -> Pass:
+    """Return a pass less the queries for demand, which say nothing about holders."""
+    return replace(
+        found,
+        answers={n: a for n, a in found.answers.items() if n in INSTANCE_QUERIES},
+        queries={n: text for n, text in found.queries.items() if n in INSTANCE_QUERIES},
+        notices=(),
+    )

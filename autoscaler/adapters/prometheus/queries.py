@@ -6,16 +6,19 @@ that every back end that speaks the Prometheus API answers them.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from autoscaler.domain.errors import ConfigError
 
 ACTIVITY = "activity"
 ACTIVITY_TIME = "activity_time"
 MEMORY_USED = "memory_used"
+MEMORY_TIME = "memory_time"
 PENDING = "pending"
 QUEUED = "queued"
-KNOWN = (ACTIVITY, ACTIVITY_TIME, MEMORY_USED, PENDING, QUEUED)
+KNOWN = (ACTIVITY, ACTIVITY_TIME, MEMORY_USED, MEMORY_TIME, PENDING, QUEUED)
+# Which query gives the times of the samples of which.
+TIME_OF = {ACTIVITY: ACTIVITY_TIME, MEMORY_USED: MEMORY_TIME}
 
 # The first is the field's name since DCGM 2, the second since DCGM 4.6 (the old name
 # stays as an alias), the last what pipelines that write all names in lower case keep.
@@ -41,12 +44,18 @@ PENDING_DEFAULT = (
     '(kube_node_status_allocatable{resource=~"nvidia_com_.+"}) * 0'
 )
 
-DEFAULTS: Mapping[str, str] = {
-    ACTIVITY: " or ".join(ACTIVITY_METRICS),
+
+def _times(names: Iterable[str]) -> str:
     # ``timestamp`` gives the time of a sample only right on a selector, so it goes
     # inside; the time that comes with an answer is that of the evaluation.
-    ACTIVITY_TIME: " or ".join(f"timestamp({name})" for name in ACTIVITY_METRICS),
+    return " or ".join(f"timestamp({name})" for name in names)
+
+
+DEFAULTS: Mapping[str, str] = {
+    ACTIVITY: " or ".join(ACTIVITY_METRICS),
+    ACTIVITY_TIME: _times(ACTIVITY_METRICS),
     MEMORY_USED: " or ".join(MEMORY_METRICS),
+    MEMORY_TIME: _times(MEMORY_METRICS),
     PENDING: PENDING_DEFAULT,
 }
 
@@ -63,10 +72,11 @@ def queries_from(overrides: Mapping[str, str]) -> dict[str, str]:
         if not text.strip():
             raise ConfigError(f"prometheus.queries.{name}: the query is empty")
     queries = {**DEFAULTS, **overrides}
-    if ACTIVITY in overrides and ACTIVITY_TIME not in overrides:
-        del queries[ACTIVITY_TIME]
-        # Of anything but a selector Prometheus would give the time of evaluation.
-        selector = overrides[ACTIVITY].strip()
-        if PLAIN_SELECTOR.fullmatch(selector):
-            queries[ACTIVITY_TIME] = f"timestamp({selector})"
+    for name, time_name in TIME_OF.items():
+        if name in overrides and time_name not in overrides:
+            del queries[time_name]
+            # Of anything but a selector Prometheus would give the time of evaluation.
+            selector = overrides[name].strip()
+            if PLAIN_SELECTOR.fullmatch(selector):
+                queries[time_name] = f"timestamp({selector})"
     return queries

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 from autoscaler.adapters.prometheus.amounts import amounts_from
 from autoscaler.adapters.prometheus.answers import Answer
-from autoscaler.adapters.prometheus.instances import InstanceData, instances_from
+from autoscaler.adapters.prometheus.instances import Age, InstanceData, instances_from
 from autoscaler.adapters.prometheus.queries import (
     ACTIVITY,
     ACTIVITY_TIME,
+    MEMORY_TIME,
     MEMORY_USED,
     PENDING,
     QUEUED,
@@ -18,6 +19,8 @@ from autoscaler.adapters.prometheus.samples import Sample
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.objects import InstanceSample, MetricsView
 
+# In the order of ``InstanceData``.
+INSTANCE_QUERIES = (ACTIVITY, ACTIVITY_TIME, MEMORY_USED, MEMORY_TIME)
 # All fields of DCGM with this prefix but memory are those of the board, repeated on
 # each of its instances, or are not measured on instances at all (utilization).
 BOARD_WIDE = re.compile(r"dcgm_fi_dev_(?!fb_)", re.IGNORECASE)
@@ -54,7 +57,7 @@ def view_from(found: Pass, now_s: float, max_age_s: float = MAX_AGE_S) -> Metric
         notices += answer.notices
     warnings = sorted({w for answer in found.answers.values() for w in answer.warnings})
     notices += [f"Prometheus warns that data is partial: {text}" for text in warnings]
-    instances = instances_from(_instance_data(found, notices), now_s, max_age_s)
+    instances = instances_from(_instance_data(found, notices), Age(now_s, max_age_s))
     notices += coverage(instances)
     return MetricsView(
         observed_at_s=now_s,
@@ -75,9 +78,9 @@ def coverage(instances: Sequence[InstanceSample]) -> list[str]:
 
 
 def _instance_data(found: Pass, notices: list[str]) -> InstanceData:
-    activity, times, memory = (
+    activity, activity_times, memory, memory_times = (
         found.answers[name].samples if name in found.answers else ()
-        for name in (ACTIVITY, ACTIVITY_TIME, MEMORY_USED)
+        for name in INSTANCE_QUERIES
     )
     good = [sample for sample in activity if not _is_board_wide(sample, found)]
     if len(good) < len(activity):
@@ -91,7 +94,7 @@ def _instance_data(found: Pass, notices: list[str]) -> InstanceData:
             "of samples none proves that an instance is idle"
         )
     others = [sample for sample in activity if _is_board_wide(sample, found)]
-    return InstanceData(good, times, memory, others)
+    return InstanceData(good, activity_times, memory, memory_times, others)
 
 
 def _is_board_wide(sample: Sample, found: Pass) -> bool:

@@ -186,12 +186,19 @@ def test_the_fresh_replica_is_preferred(tmp_path: Path) -> None:
     found = view(
         tmp_path,
         f'{ACTIVE}{{{labels},replica="a",pod="new",namespace="x"}} 0.0 {new}',
-        f'{USED}{{{labels},replica="a",pod="new",namespace="x"}} 9',
+        f'{USED}{{{labels},replica="a",pod="new",namespace="x"}} 9 {new}',
         f'{ACTIVE}{{{labels},replica="b",pod="old",namespace="x"}} 0.8 {old}',
     )
     sample = found.instances[0]
     assert (sample.busy, sample.sampled_at_s) == (False, NOW_S - 10)
     assert sample.pod == PodRef("x", "new")
+
+
+def test_old_memory_is_no_witness(tmp_path: Path) -> None:
+    """It may have been filled since."""
+    labels, old = 'UUID="G",GPU_I_ID="1",Hostname="n"', int((NOW_S - 310) * 1000)
+    found = view(tmp_path, f"{ACTIVE}{{{labels}}} 0", f"{USED}{{{labels}}} 9 {old}")
+    assert found.instances[0].busy is None
 
 
 def test_two_pods_on_one_instance_prove_nothing(tmp_path: Path) -> None:
