@@ -12,6 +12,7 @@ import yaml
 from autoscaler.domain.plan_json import plan_from_json
 from tests.commands import Shell, write_policy
 from tests.dumps import (
+    AT,
     SEVEN,
     TWO_BIG,
     dump_configurations,
@@ -158,18 +159,18 @@ def test_a_moment_without_a_zone_is_refused(shell, dump, at):
 def test_yaml_and_json_say_the_same(shell, dump):
     """One document in two forms; name lists nodes only."""
     as_json = shell.plan(dump).json
-    text = shell.run("plan", "--from", dump, "--at", "2030-01-10T12:00:00Z", "-o", "yaml").out
+    text = shell.run("plan", "--from", dump, "--at", AT, "-o", "yaml").out
     as_yaml = yaml.safe_load(text)
     for document in (as_json, as_yaml):
         document["optimality"].pop("seconds")
     assert as_yaml == as_json
-    names = shell.run("plan", "--from", dump, "--at", "2030-01-10T12:00:00Z", "-o", "name")
+    names = shell.run("plan", "--from", dump, "--at", AT, "-o", "name")
     assert names.out == "gpu-1\n"
 
 
 def test_the_table_says_what_changes_and_for_whom(shell, dump):
     """Node, GPU, before and after, pods served, price, minutes."""
-    out = shell.run("plan", "--from", dump, "--at", "2030-01-10T12:00:00Z").out
+    out = shell.run("plan", "--from", dump, "--at", AT).out
     assert "1 node of 1 would change, 1 pod served, 0 unserved." in out
     (row,) = [line for line in out.splitlines() if line.startswith("gpu-1")]
     assert "7x1g.5gb" in row
@@ -180,7 +181,7 @@ def test_the_table_says_what_changes_and_for_whom(shell, dump):
 
 def test_the_wide_table_takes_prices_apart(shell, dump):
     """The terms of gain and cost, and the name of the configuration."""
-    out = shell.run("plan", "--from", dump, "--at", "2030-01-10T12:00:00Z", "-o", "wide").out
+    out = shell.run("plan", "--from", dump, "--at", AT, "-o", "wide").out
     for word in ("WAITING", "OUT OF SERVICE", "WORK LOST", "CONFIGURATION"):
         assert word in out
 
@@ -193,7 +194,7 @@ def test_nothing_to_do_says_why(shell, tmp_path):
     hold = write_dump(tmp_path, held, dump_pod(), name="held.json")
 
     def sentence(path):
-        out = shell.run("plan", "--from", path, "--at", "2030-01-10T12:00:00Z").out
+        out = shell.run("plan", "--from", path, "--at", AT).out
         return next(line for line in out.splitlines() if line.startswith("Nothing to do"))
 
     assert "no pod waits" in sentence(none)
@@ -204,6 +205,7 @@ def test_nothing_to_do_says_why(shell, tmp_path):
 def test_standard_input_is_a_file_too(dump):
     """kubectl get ... -o json | python -m autoscaler plan --from -."""
     command = [sys.executable, "-m", "autoscaler", "plan", "--from", "-", "-o", "name"]
+    command += ["--at", AT]
     with open(dump, "rb") as text:
         done = subprocess.run(command, stdin=text, capture_output=True, check=True, cwd=ROOT)
     assert done.stdout == b"gpu-1\n"
