@@ -6,20 +6,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autoscaler.adapters.kubernetes.cluster import KubernetesCluster
+from autoscaler.adapters.prometheus.metrics import PrometheusMetrics
 from autoscaler.control.loop import Loop
 from autoscaler.control.outcome import CycleOutcome
 from autoscaler.control.outside import Outside
-from autoscaler.domain.policy import Mode, Policy
-from autoscaler.ports import CONFIG_MAPS, NAMESPACES, NODES
+from autoscaler.domain.policy import Mode, Policy, Prometheus
+from autoscaler.ports import CONFIG_MAPS, NAMESPACES, NODES, PODS, Metrics
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.apiserver.request import Request
+from autoscaler.simulation.prometheus_server import PrometheusServer
 from autoscaler.simulation.store import StoreClient
 from autoscaler.simulation.world import World
 from tests.fleets import policy
-from tests.worlds import make_world, node
+from tests.worlds import ONE, THREE, TWO, WHOLE, make_world, node
 
 NAMESPACE = "mig-autoscaler"
 STATUS = "mig-autoscaler-status"
+KNOWN = (ONE, TWO, THREE, WHOLE)
 # Fast enough for a test, and still every wait is there.
 QUICK = {"rollout": {"warmUp": "1s"}, "planning": {"persistence": "30s", "minGain": 0.0}}
 
@@ -52,13 +55,14 @@ class Replica:
     policy: Policy
     name: str = "replica-1"
     interval_s: float = 30.0
+    metrics: Metrics | None = None
     outcomes: list[CycleOutcome] = field(default_factory=list)
     is_alive: bool = True
 
     def __post_init__(self) -> None:
         client = StoreClient(self.world.store, self.name)
         cluster = KubernetesCluster(client, self.world.clock)
-        outside = Outside(cluster, self.world.clock, identity=self.name)
+        outside = Outside(cluster, self.world.clock, self.metrics, self.name)
         self.loop = Loop(outside, lambda: self.policy)
         self._next_s = self.world.clock.now_s()
         self.world.engine.add(self)
@@ -76,6 +80,11 @@ class Replica:
                 self.is_alive = False
                 return None
         return self._next_s
+
+    def states(self, name: str = "n1") -> list[str]:
+        """Return the states a node's rollout went through, as cycles saw them."""
+        found = [o.journals[name].state.value for o in self.outcomes if name in o.journals]
+        return list(dict.fromkeys(found))
 
     @property
     def records(self) -> list[Any]:
@@ -127,3 +136,29 @@ def status_of(world: World) -> dict[str, Any]:
     """Return the status that the product keeps in its ConfigMap."""
     found = world.platform.client.get(CONFIG_MAPS, NAMESPACE, STATUS)
     return json.loads(found["data"]["status.json"])
+
+
+def metrics_of(world: World, server: PrometheusServer) -> PrometheusMetrics:
+    """Return the real metrics adapter on a world's Prometheus."""
+    settings = Prometheus(url=server.url)
+    return PrometheusMetrics(settings, world.clock, lambda: KNOWN)
+
+
+def create_pod(world: World, name: str, **spec: Any) -> None:
+    """Create a pod that runs until it is deleted, unless told otherwise.
+
+    ``node`` binds it at once; ``owner`` is a kind and a name; ``requests`` amounts.
+    """
+    owner, node_name = spec.pop("owner", None), spec.pop("node", None)
+    requests = {k: str(n) for k, n in spec.pop("requests", {}).items()}
+    metadata: dict[str, Any] = {"name": name, "namespace": "jobs"}
+    metadata["annotations"] = spec.pop("annotations", {})
+    if owner is not None:
+        kind, owner_name = owner
+        reference = {"apiVersion": "apps/v1", "kind": kind, "name": owner_name, "uid": "u-1"}
+        metadata["ownerReferences"] = [{**reference, "controller": True}]
+    container = {"name": "main", "image": "busybox", "resources": {"limits": requests}}
+    body = {"containers": [container], **spec}
+    if node_name is not None:
+        body["nodeName"] = node_name
+    world.platform.client.create(PODS, "jobs", {"metadata": metadata, "spec": body})
