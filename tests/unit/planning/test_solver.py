@@ -1,5 +1,9 @@
 """Both backends of the solver, on programs one can solve by hand."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,6 +14,7 @@ from autoscaler.planning.scipy_highs import solve_with_scipy
 
 BACKENDS = pytest.mark.parametrize("solver", [solve_with_highs, solve_with_scipy])
 INFINITY = float("inf")
+ROOT = Path(__file__).parents[3]
 
 
 def knapsack(*, is_integer: bool = True, offset: float = 0.0) -> LinearProgram:
@@ -95,3 +100,22 @@ def test_nothing_is_printed(capfd):
     """Plans go to standard output as JSON, so the solver keeps silent."""
     solve_with_highs(knapsack(), 0.0, 1000)
     assert capfd.readouterr() == ("", "")
+
+
+WITHOUT_HIGHSPY = """
+import sys
+sys.modules["highspy"] = None
+from autoscaler.planning.linear import ProgramBuilder
+from autoscaler.planning.solver import solve
+builder = ProgramBuilder()
+row = builder.row(0.0, 3.5)
+builder.enter(row, builder.column(2.0, 9.0, is_integer=True), 1.0)
+print(solve(builder.build(), 0.0, 10).objective)
+"""
+
+
+def test_scipy_solves_where_highspy_does_not_load():
+    """A missing package costs time, not plans."""
+    command = [sys.executable, "-c", WITHOUT_HIGHSPY]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert float(result.stdout) == pytest.approx(6.0)
