@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.history import RolloutRecord
 from autoscaler.domain.plan import NodeChange, Plan, StoppedBy
-from autoscaler.domain.policy import Policy
+from autoscaler.domain.policy import Driver, Policy
 from autoscaler.domain.quantity import format_duration
 from autoscaler.domain.quarantine import backoff_s
-from autoscaler.domain.reasons import Block, Reason
+from autoscaler.domain.reasons import Block, Hold, Reason
 from autoscaler.domain.rollout import Result
 from autoscaler.domain.snapshot import FleetNode, Snapshot
 from autoscaler.planning.allowance import allowance
@@ -25,6 +25,9 @@ from autoscaler.planning.timing import Timing, moment, timing
 OF_PLANNER = frozenset(
     {Reason.METRICS_MISSING, Reason.HOLDERS_UNPROVEN, Reason.EVICTION_DISABLED}
 )
+
+# MIG manager fails on a name that it does not find in the file it reads.
+OF_CONFIGURATIONS = frozenset({Reason.OPERATOR_CONFIG, Reason.UNREADABLE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +52,10 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """Everything the rules look at, worked out once."""
+    """Everything the rules look at, worked out once; ``holds`` are those of the fleet."""
 
     nodes: dict[str, FleetNode]
+    holds: tuple[Hold, ...]
     policy: Policy
     now_s: float
     standing: Standing
@@ -83,7 +87,8 @@ def gate(
     """
     standing = standing or Standing()
     nodes = {node.name: node for node in snapshot.nodes}
-    case = _Case(nodes, policy, now_s, standing, timing(policy.disruption, now_s))
+    holds = tuple(hold for hold in snapshot.holds if hold.node is None)
+    case = _Case(nodes, holds, policy, now_s, standing, timing(policy.disruption, now_s))
     allowed = allowance(snapshot, policy.disruption.budgets, standing.history, now_s)
     granted, changes = 0, []
     for change in plan.changes:
@@ -117,6 +122,9 @@ def _node_blocks(case: _Case, change: NodeChange) -> Iterator[Block]:
         yield Block(Reason.NODE_GONE, f"{change.node} is not in the fleet any more")
         return
     yield from (Block(hold.reason, hold.message) for hold in node.holds)
+    if node.driver is Driver.MIG_MANAGER:
+        files = (hold for hold in case.holds if hold.reason in OF_CONFIGURATIONS)
+        yield from (Block(hold.reason, hold.message) for hold in files)
     if node.journal is not None:
         state = node.journal.state
         yield Block(Reason.CHANGE_IN_PROGRESS, f"its rollout {node.journal.id} is {state}")

@@ -19,6 +19,7 @@ from autoscaler.domain.policy import (
     Budgets,
     DailySpan,
     Disruption,
+    Driver,
     Freeze,
     Metadata,
     PlanningRules,
@@ -391,3 +392,12 @@ def test_the_gate_is_idempotent():
     rules = policy(windows=(nightly(),), budgets=Budgets(nodes=1, per_hour=1))
     once = gate(plan(change("node-a"), change("node-b")), fleet(2), rules, NOON)
     assert gate(once, fleet(2), rules, NOON) == once
+
+
+def test_nothing_starts_while_mig_manager_reads_another_file():
+    """It would fail on every name of ours; nodes that the agent changes do not care."""
+    held = (Hold(Reason.OPERATOR_CONFIG, "create a ConfigMap of your own"),)
+    nodes = replace(fleet(3), holds=held)
+    assert reasons(policy(), nodes=nodes) == [[Reason.OPERATOR_CONFIG]]
+    by_agent = replace(fleet(3, a={"driver": Driver.AGENT}), holds=held)
+    assert reasons(policy(), nodes=by_agent) == [[]]
