@@ -1,0 +1,103 @@
+"""Explanations: each subject gets one sentence, and the facts it rests on."""
+
+import pytest
+
+from autoscaler.domain.journal_json import journal_to_text
+from autoscaler.domain.marks import QUARANTINE, ROLLOUT
+from autoscaler.domain.quarantine import Quarantine
+from tests.commands import Shell, write_policy
+from tests.dumps import (
+    AT,
+    SEVEN,
+    dump_configurations,
+    dump_node,
+    dump_pod,
+    write_dump,
+)
+from tests.rollouts import journal
+from tests.servers import NOW_S
+
+
+@pytest.fixture
+def shell(capsys):
+    return Shell(capsys)
+
+
+def explain(shell, subject, path, *options):
+    return shell.run("explain", subject, "--from", path, "--at", AT, *options)
+
+
+@pytest.fixture
+def dump(tmp_path):
+    """A node that is to change, one that is held, one with a rollout; pods of all kinds."""
+    gate = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
+    away = Quarantine("RolledBack", "it went wrong", NOW_S, NOW_S * 2).to_text()
+    return write_dump(
+        tmp_path,
+        dump_node("gpu-1"),
+        dump_node("gpu-2", annotations={"mig-autoscaler.io/hold": "maintenance"}),
+        dump_node("gpu-3", annotations={QUARANTINE: away}),
+        dump_node(
+            "gpu-4",
+            layout=[SEVEN, SEVEN],
+            annotations={ROLLOUT: journal_to_text(journal(node_uid="uid-gpu-4"))},
+        ),
+        dump_pod("waits"),
+        dump_pod("waits-too"),
+        dump_pod("waits-also"),
+        dump_pod("gated", spec=gate),
+        dump_pod("runs", "1g.5gb", node="gpu-2"),
+        dump_pod("hopeless", {"nvidia.com/mig-1g.10gb.nonsense": 1}),
+        dump_configurations([[SEVEN], [SEVEN, SEVEN]]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("subject", "words"),
+    [
+        ("node/gpu-1", ["a change to", "is proposed", "serves", "gains"]),
+        ("node/gpu-2", ["left alone", "maintenance", "team/runs"]),
+        ("node/gpu-3", ["left alone", "it went wrong", "1 failures"]),
+        ("node/gpu-4", ["it is being changed to", "closed"]),
+        ("pod/team/waits", ["asks", "1xmig-3g.20gb", "0/1 nodes are available"]),
+        ("pod/team/gated", ["Gated", "kueue.x-k8s.io/admission"]),
+        ("pod/team/runs", ["it is bound to node gpu-2"]),
+        ("pod/team/hopeless", ["1g.10gb.nonsense"]),
+    ],
+)
+def test_the_facts_are_there(shell, dump, subject, words):
+    """One sentence and the facts; the same in JSON."""
+    result = explain(shell, subject, dump)
+    assert result.code == 0
+    assert result.out.startswith(f"{subject}: ")
+    for word in words:
+        assert word in result.out, word
+    document = explain(shell, subject, dump, "-o", "json").json
+    assert document["found"] is True
+    assert document["verdict"] in result.out
+
+
+def test_blocks_are_told_with_their_messages(shell, dump, tmp_path):
+    """A change that may not start says from when it may."""
+    policy = write_policy(
+        tmp_path, 'disruption: {windows: [{start: "22:00", end: "23:00", timeZone: UTC}]}'
+    )
+    out = explain(shell, "node/gpu-1", dump, "--policy", policy).out
+    assert "OutsideWindow" in out
+    assert "2030-01-10 22:00 UTC" in out
+
+
+@pytest.mark.parametrize("subject", ["node/gpu-9", "pod/team/nobody"])
+def test_what_is_not_there_is_an_error(shell, dump, subject):
+    """Exit code 1, and the sentence says so."""
+    result = explain(shell, subject, dump)
+    assert result.code == 1
+    assert "there is no" in result.out
+
+
+@pytest.mark.parametrize("subject", ["gpu-1", "node/", "pod/a", "pod/a/b/c", "service/a"])
+def test_other_subjects_are_usage_errors(shell, dump, subject):
+    """The message says which forms there are."""
+    result = explain(shell, subject, dump)
+    assert result.code == 64
+    assert "node/NAME" in result.err
