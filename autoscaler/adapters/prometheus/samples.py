@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 LabelSet = frozenset[tuple[str, str]]
 
@@ -30,7 +31,11 @@ class Sample:
         return frozenset(self.labels.items())
 
 
+# Label names are few and repeat on every sample.
+lower = lru_cache(maxsize=1024)(str.lower)
+
+
 def sample_from(labels: Mapping[str, str], value: float, name: str = "") -> Sample:
     """Return a sample with label names in lower case and the metric name apart."""
-    lowered = {key.lower(): text for key, text in labels.items()}
+    lowered = {lower(key): text for key, text in labels.items()}
     return Sample(lowered.pop("__name__", name), lowered, value)

@@ -13,6 +13,10 @@ from autoscaler.domain.errors import ConfigError
 
 NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 LABEL = re.compile(r'\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\\n]|\\.)*)"\s*(,|(?=\}))')
+PLAIN = r'[a-zA-Z_][a-zA-Z0-9_]*="[^"\\\n]*"'
+PAIR = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="([^"\\\n]*)"')
+# What nearly all lines have: no spaces and no escapes.
+PLAIN_BLOCK = re.compile(rf"\{{(?:{PLAIN}(?:,{PLAIN})*,?)?\}}")
 ESCAPES = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
 ESCAPE = re.compile(r"\\.")
 
@@ -56,6 +60,9 @@ def _timed(name: str, rest: str, where: str) -> TimedSample:
 
 
 def _labels(rest: str, where: str) -> tuple[dict[str, str], str]:
+    plain = PLAIN_BLOCK.match(rest)
+    if plain:
+        return dict(PAIR.findall(plain[0])), rest[plain.end() :]
     labels: dict[str, str] = {}
     if not rest.startswith("{"):
         return labels, rest

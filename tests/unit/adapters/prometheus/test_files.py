@@ -349,6 +349,7 @@ def test_warnings_make_a_view_partial(tmp_path: Path) -> None:
         (f"{ACTIVE} x\n", "1: not a value"),
         (f"# HELP x\n{ACTIVE}{{a=b}} 1\n", "2: not a label"),
         (f'{ACTIVE}{{a="b" 1\n', "1: not a label"),
+        (f'{ACTIVE}{{a="b"c="d"}} 1\n', "1: not a label"),
         (f"{ACTIVE} 1 2 3\n", "1: more than"),
         ("=1\n", "1: not a Prometheus sample"),
     ],
