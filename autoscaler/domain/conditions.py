@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from autoscaler.domain.advertised import manager_state, paused_labels
+from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.journal_json import journal_from_text
 from autoscaler.domain.marks import HOLD, MIG_CONFIG, QUARANTINE, ROLLOUT, is_set
 from autoscaler.domain.objects import Node
 from autoscaler.domain.policy import RolloutRules
@@ -55,6 +57,18 @@ class Circumstances:
 def condition_holds(seen: Circumstances) -> tuple[Hold, ...]:
     """Return all reasons in a node's own condition."""
     return tuple(hold for rule in RULES for hold in rule(seen))
+
+
+def journal_of(node: Node) -> Journal | None:
+    """Return a node's open rollout; what is not a journal of this node is none."""
+    text = node.annotations.get(ROLLOUT)
+    if text is None:
+        return None
+    try:
+        journal = journal_from_text(text)
+    except ConfigError:
+        return None
+    return journal if journal.node_uid == node.uid else None
 
 
 def is_leaving(node: Node) -> bool:

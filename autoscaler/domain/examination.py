@@ -15,6 +15,7 @@ from autoscaler.domain.conditions import (
     condition_holds,
     is_down,
     is_leaving,
+    journal_of,
 )
 from autoscaler.domain.configuration import LayoutOfNode
 from autoscaler.domain.counts import Counts
@@ -27,17 +28,19 @@ from autoscaler.domain.hardware import Hardware
 from autoscaler.domain.holding import folds
 from autoscaler.domain.identity import Identity, identify
 from autoscaler.domain.inventory import Inventory, InventoryGpu, inventory_of
-from autoscaler.domain.journal_json import journal_from_text
-from autoscaler.domain.marks import MIG_CONFIG, ROLLOUT
+from autoscaler.domain.marks import MIG_CONFIG
 from autoscaler.domain.objects import Node, Pod, PodRef
 from autoscaler.domain.ownership import manager_holds, owner_holds, scope_holds
 from autoscaler.domain.pool import Driver, Pool, Strategy
 from autoscaler.domain.reasons import Hold, Reason
 from autoscaler.domain.resource import is_gpu_resource, supply_of
-from autoscaler.domain.rollout import Journal, State
+from autoscaler.domain.rollout import State
 from autoscaler.domain.seating import Table, seat
 from autoscaler.domain.sightings import Seat, Sightings, sightings_of
 from autoscaler.domain.snapshot import FleetNode, Gpu
+
+FOREIGN = frozenset({Reason.SHARED, Reason.MANAGED_BY_PROVIDER, Reason.TWO_OWNERS})
+GEOMETRY = frozenset({Reason.GEOMETRY_UNKNOWN, Reason.DRIFTED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,9 @@ def examine(node: Node, pool: Pool | None, evidence: Evidence) -> FleetNode:
         *_pool_holds(finding, pool, evidence),
         *_pod_holds(finding, users, evidence),
     ]
+    if any(hold.reason in FOREIGN for hold in holds):
+        # What others make of their GPUs needs no explanation by our rules.
+        holds = [hold for hold in holds if hold.reason not in GEOMETRY]
     fleet_node = FleetNode(
         node=node,
         pool=pool.name if pool is not None else "",
@@ -144,18 +150,6 @@ def look_at(node: Node, pool: Pool | None, evidence: Evidence) -> Finding:
     )
     composition = compose(hardware, promised, inventory)
     return Finding(circumstances, identity, composition, promised, inventory, problems)
-
-
-def journal_of(node: Node) -> Journal | None:
-    """Return a node's open rollout; what is not a journal of this node is none."""
-    text = node.annotations.get(ROLLOUT)
-    if text is None:
-        return None
-    try:
-        journal = journal_from_text(text)
-    except ConfigError:
-        return None
-    return journal if journal.node_uid == node.uid else None
 
 
 def _promised(node: Node, identity: Identity, evidence: Evidence) -> tuple[LayoutOfNode, ...]:

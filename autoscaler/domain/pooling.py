@@ -8,6 +8,7 @@ neither met nor missed.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from autoscaler.domain.conditions import journal_of
 from autoscaler.domain.marks import IGNORE, INVENTORY, ROLLOUT, is_set
 from autoscaler.domain.memory import PRODUCT, is_lasting
 from autoscaler.domain.objects import Node
@@ -63,14 +64,16 @@ def divide(nodes: Iterable[Node], pools: tuple[Pool, ...]) -> Pooling:
             ignored.add(node.name)
             holds.append(_ignored(node))
             continue
-        found = matching_pools(node, pools)
+        found = matching_pools(node, pools) or possible_pools(node, pools)
         for pool in found:
             totals[pool.name] += 1
         if len(found) == 1:
             members[node.name] = found[0]
-        elif found or has_gpu_signs(node):
+            continue
+        if found or has_gpu_signs(node):
             strays.add(node.name)
-        if len(found) > 1:
+        # A node whose labels are away is told as that; which pool is no question then.
+        if len(matching_pools(node, pools)) > 1:
             holds.append(_ambiguous(node, found))
     holds += [_empty(pool) for pool in pools if not totals[pool.name]]
     return Pooling(members, frozenset(strays), frozenset(ignored), totals, tuple(holds))
@@ -79,16 +82,29 @@ def divide(nodes: Iterable[Node], pools: tuple[Pool, ...]) -> Pooling:
 def matching_pools(node: Node, pools: tuple[Pool, ...]) -> tuple[Pool, ...]:
     """Return the pools whose selector a node meets, in the order of the policy.
 
-    Parameters
-    ----------
-    node
-        When its product label is missing and no selector is met, pools are returned
-        whose other labels it carries: the missing ones may be away for a while only.
+    Strategy single and sharing decorate the product label. It is the same board still,
+    so such a node is of the pool of its plain product, unless a pool names the label
+    just as it is.
     """
     met = tuple(pool for pool in pools if _is_met(node, pool))
-    if met or PRODUCT in node.labels or not has_gpu_signs(node):
-        return met
-    return tuple(pool for pool in pools if pool.node_selector and _is_open(node, pool))
+    exact = tuple(pool for pool in met if _is_exact(node, pool))
+    return exact or met
+
+
+def possible_pools(node: Node, pools: tuple[Pool, ...]) -> tuple[Pool, ...]:
+    """Return the pools that a node without a product label may be of.
+
+    Returns
+    -------
+    tuple
+        The pool that the journal of an open rollout names; else all pools whose other
+        labels the node carries: the missing ones may be away for a while only.
+    """
+    if PRODUCT in node.labels or not has_gpu_signs(node):
+        return ()
+    journal = journal_of(node)
+    named = tuple(pool for pool in pools if journal is not None and pool.name == journal.pool)
+    return named or tuple(p for p in pools if p.node_selector and _is_open(node, p))
 
 
 def has_gpu_signs(node: Node) -> bool:
@@ -107,6 +123,10 @@ def _is_met(node: Node, pool: Pool) -> bool:
     return all(_carries(node, key, value) for key, value in pool.node_selector.items())
 
 
+def _is_exact(node: Node, pool: Pool) -> bool:
+    return all(node.labels.get(key) == value for key, value in pool.node_selector.items())
+
+
 def _is_open(node: Node, pool: Pool) -> bool:
     return all(
         _carries(node, key, value) or (is_lasting(key) and key not in node.labels)
@@ -118,7 +138,6 @@ def _carries(node: Node, key: str, value: str) -> bool:
     label = node.labels.get(key)
     if label == value or label is None or key != PRODUCT:
         return label == value
-    # Strategy single and sharing decorate the product; it is the same board still.
     plain = label.removesuffix("-SHARED")
     return plain == value or plain.startswith(f"{value}-MIG-")
 

@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from autoscaler.domain.pooling import divide, has_gpu_signs, matching_pools
+from autoscaler.domain.pooling import divide, has_gpu_signs, matching_pools, possible_pools
 from autoscaler.domain.reasons import Reason
 from tests.builders import node
 from tests.fleets import pool
+from tests.rollouts import journal
 
 PRODUCT = "nvidia.com/gpu.product"
 A100 = pool("a100", node_selector={PRODUCT: "NVIDIA-A100-SXM4-40GB"})
@@ -80,13 +81,40 @@ def test_decorated_products_are_the_same_board():
     assert matching_pools(other, (A100,)) == ()
 
 
+def test_a_pool_that_names_the_decorated_product_comes_first():
+    """Someone meant just those nodes."""
+    label = "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"
+    single = pool("single", node_selector={PRODUCT: label})
+    assert matching_pools(node(labels={PRODUCT: label}), (A100, single)) == (single,)
+
+
 def test_missing_labels_of_feature_discovery_are_neither_met_nor_missed():
-    """The node may be of both pools, and then nobody guesses."""
-    away = replace(node(), labels={"nvidia.com/mig.config.state": "pending", "region": "east"})
-    assert matching_pools(away, (A100,)) == (A100,)
-    assert matching_pools(away, (A100, A30)) == (A100, A30)
+    """The node may be of several pools, and then nobody guesses."""
+    labels = {"nvidia.com/mig.config.state": "pending", "region": "east"}
+    away = replace(node(), labels=labels)
+    assert matching_pools(away, (A100,)) == ()
+    assert possible_pools(away, (A100,)) == (A100,)
+    assert possible_pools(away, (A100, A30)) == (A100, A30)
+    assert possible_pools(node(), (A30,)) == ()
     # A pool whose selector is met in full is no guess.
-    assert matching_pools(away, (A100, EAST)) == (EAST,)
+    assert divide([away], (A100, EAST)).members == {"node-a": EAST}
+
+
+def test_a_node_that_may_be_of_several_pools_is_of_none():
+    """It is told for its missing labels, not as a mistake of the policy."""
+    away = replace(node(), labels={"nvidia.com/mig.config.state": "pending"})
+    found = divide([away], (A100, A30))
+    assert found.strays == {"node-a"}
+    assert found.holds == ()
+
+
+def test_a_journal_names_the_pool_while_labels_are_away():
+    """The rollout knows for whom it works."""
+    text = journal_to_text(journal(pool="a30"))
+    labels = {"nvidia.com/mig.config.state": "pending"}
+    annotations = {"mig-autoscaler.io/rollout": text}
+    away = replace(node(), labels=labels, annotations=annotations)
+    assert divide([away], (A100, A30)).members == {"node-a": A30}
 
 
 def test_signs_of_gpus_are_labels_resources_and_our_own_marks():
