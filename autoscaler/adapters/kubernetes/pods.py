@@ -60,9 +60,7 @@ def pod_from(raw: Mapping[str, object]) -> Pod:
         node=intern(text_at(spec, "nodeName")) or None,
         phase=intern(text_at(status, "phase") or "Pending"),
         reason=intern(text_at(status, "reason")),
-        unschedulable=(
-            scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
-        ),
+        unschedulable=_is_unschedulable(scheduled),
         unschedulable_message=text_at(scheduled, "message"),
         created_s=time_at(metadata, "creationTimestamp", faults, "metadata.") or 0.0,
         started_s=time_at(status, "startTime", faults, "status."),
@@ -77,19 +75,8 @@ def pod_from(raw: Mapping[str, object]) -> Pod:
         node_selector=texts_at(spec, "nodeSelector", faults, "spec."),
         affinity=affinity,
         anti_affinity_self=anti_affinity_self,
-        tolerations=tuple(
-            _toleration(
-                text_at(item, "key"),
-                text_at(item, "operator") or "Equal",
-                text_at(item, "value"),
-                text_at(item, "effect"),
-            )
-            for item in sequence_at(spec, "tolerations", faults, "spec.")
-        ),
-        gates=tuple(
-            intern(text_at(gate, "name"))
-            for gate in sequence_at(spec, "schedulingGates", faults, "spec.")
-        ),
+        tolerations=_tolerations(spec, faults),
+        gates=_gates(spec, faults),
         nominated_node=intern(text_at(status, "nominatedNodeName")),
         gang=gang_from(labels, annotations, faults),
         claims=bool(sequence_at(spec, "resourceClaims", faults, "spec.")),
@@ -127,6 +114,28 @@ def _conditions(
         elif kind == "Ready":
             ready = condition.get("status") == "True"
     return scheduled, ready
+
+
+def _is_unschedulable(scheduled: Mapping[str, object]) -> bool:
+    # The condition is false for gated pods too; the reason tells.
+    return scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
+
+
+def _tolerations(spec: Mapping[str, object], faults: list[str]) -> tuple[Toleration, ...]:
+    return tuple(
+        _toleration(
+            text_at(item, "key"),
+            text_at(item, "operator") or "Equal",
+            text_at(item, "value"),
+            text_at(item, "effect"),
+        )
+        for item in sequence_at(spec, "tolerations", faults, "spec.")
+    )
+
+
+def _gates(spec: Mapping[str, object], faults: list[str]) -> tuple[str, ...]:
+    gates = sequence_at(spec, "schedulingGates", faults, "spec.")
+    return tuple(intern(text_at(gate, "name")) for gate in gates)
 
 
 def _affinity(
