@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from autoscaler.domain.journal_json import journal_to_text
 from autoscaler.domain.pooling import divide, has_gpu_signs, matching_pools, possible_pools
 from autoscaler.domain.reasons import Reason
 from tests.builders import node
