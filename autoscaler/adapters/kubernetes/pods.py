@@ -19,8 +19,9 @@ from autoscaler.adapters.kubernetes.reading import (
     texts_at,
     time_at,
 )
-from autoscaler.adapters.kubernetes.selectors import label_selector_from, selects, terms_from
+from autoscaler.adapters.kubernetes.selectors import label_selector_from, terms_from
 from autoscaler.domain.objects import Pod, SelectorTerm, Toleration
+from autoscaler.domain.selector import selects
 
 # Pods carry many annotations of other programs; only these are ever asked for.
 KEPT_ANNOTATIONS = (

@@ -43,6 +43,9 @@ def terms_from(affinity: Mapping[str, object], faults: list[str]) -> tuple[Selec
         return ()
     selector = mapping_at(node_affinity, required, faults, path)
     terms = sequence_at(selector, "nodeSelectorTerms", faults, f"{path}{required}.")
+    if not terms:
+        # No term would let it run anywhere, and reads like having none of this.
+        faults.append(f"{path}{required}.nodeSelectorTerms: at least one is needed")
     return tuple(
         SelectorTerm(
             expressions_from(term, "matchExpressions", faults, path),
@@ -64,21 +67,3 @@ def expressions_from(
         values = tuple(map(intern, strings_at(item, "values", faults, f"{path}{key}.")))
         expressions.append(Expression(intern(text_at(item, "key")), intern(operator), values))
     return tuple(expressions)
-
-
-def selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    """Say whether a label selector selects these labels."""
-    return all(_holds(expression, labels) for expression in selector.expressions)
-
-
-def _holds(expression: Expression, labels: Mapping[str, str]) -> bool:
-    value = labels.get(expression.key)
-    match expression.operator:
-        case "In":
-            return value is not None and value in expression.values
-        case "NotIn":
-            return value is None or value not in expression.values
-        case "Exists":
-            return value is not None
-        case _:
-            return value is None
