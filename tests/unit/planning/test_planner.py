@@ -350,3 +350,33 @@ def test_a_variant_is_made_only_where_someone_asks():
     plan = plan_for(fleet, waiting("1g.5gb+me"), waiting("1g.5gb", 6))
     assert layouts(plan) == {"node-a": [{"1g.5gb": 6, "1g.5gb+me": 1}]}
     assert plan.changes[0].resources["nvidia.com/mig-1g.5gb.me"] == 1
+
+
+def test_a_change_serves_only_who_was_not_served_before():
+    """Of two alike pods the first fits today; the change is for the second."""
+    fleet = snapshot(fleet_node("node-a"), fleet_node("node-b", [{"7g.40gb": 1}]))
+    (change,) = plan_for(fleet, waiting("7g.40gb", 2, TWO)).changes
+    assert [pod.name for pod in change.serves] == ["1x7g.40gb-001"]
+    assert change.price.gain == 7 * 12000.0
+
+
+def test_who_brings_back_what_another_change_takes_gets_the_credit():
+    """Node a takes a large instance away, node c makes one; in between pods shift.
+
+    The pod of node a moves to node b, whose pod moves to node c.
+    """
+    held = (Hold(Reason.HELD, "held by people", "node-b"),)
+    fleet = snapshot(
+        fleet_node("node-a", [{"7g.40gb": 1}]),
+        replace(fleet_node("node-b", [{"7g.40gb": 1}]), holds=held),
+        fleet_node("node-c", [SEVEN_SMALL]),
+    )
+    plan = plan_for(
+        fleet,
+        waiting("7g.40gb", 1, ["node-a", "node-b"], prefix="first"),
+        waiting("7g.40gb", 1, ["node-b", "node-c"], prefix="second"),
+        waiting("1g.5gb", 7, ["node-a"], weight=10.0),
+    )
+    assert plan.unserved == ()
+    gains = {change.node: change.price.gain for change in plan.changes}
+    assert gains == {"node-a": 7 * 12000.0 * (10 - 1), "node-c": 7 * 12000.0}

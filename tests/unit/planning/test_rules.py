@@ -219,3 +219,17 @@ def test_the_agent_makes_whole_nodes_with_placements():
     fleet = snapshot(replace(fleet_node("node-a"), driver=Driver.AGENT))
     (change,) = plan_for(fleet, own).changes
     assert str(change.gpus[0].placements_after) == "7g.40gb@0"
+
+
+def test_making_a_node_whole_costs_what_waits_for_its_instances():
+    """The closed node's free instances are in the price, though other nodes have some."""
+    own = pool(reserve={"full_gpu_nodes": 1})
+    fleet = snapshot(
+        fleet_node("node-a", [SEVEN_SMALL, WHOLE]), fleet_node("node-b", [SEVEN_SMALL] * 3)
+    )
+    names = [node.name for node in fleet.nodes]
+    plan = plan_for(reserved(fleet, own), own, waiting("7g.40gb", 1, names))
+    (change,) = plan.changes
+    assert (change.node, change.layout) == ("node-a", (Counts(WHOLE), Counts(WHOLE)))
+    # One GPU of seven slices is cut; the pod that waits would use the other one.
+    assert change.price.cost == (7 + 7) * 270.0
