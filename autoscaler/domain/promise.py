@@ -48,6 +48,8 @@ class Promises:
             )
             if any(MARK in text for text in config_map.data.values())
         )
+        self._by_node = any(_is_for_one_node(config_map) for config_map in self._maps)
+        self._known: dict[tuple[str, str, GpuModel, int], tuple[LayoutOfNode, ...]] = {}
 
     def layouts(
         self, node: str, config_name: str, *, model: GpuModel, num_gpus: int
@@ -68,13 +70,22 @@ class Promises:
             no entry covers. NVIDIA's own names mean what NVIDIA says where no file
             that is at hand defines them.
         """
+        # Fleets are large and their configurations few.
+        key = (node if self._by_node else "", config_name, model, num_gpus)
+        if key not in self._known:
+            meanings = self._meanings(node, config_name)
+            layouts = (layout_of(entries, num_gpus, model) for entries in meanings)
+            found = dict.fromkeys(layout for layout in layouts if layout is not None)
+            self._known[key] = tuple(found)
+        return self._known[key]
+
+    def _meanings(self, node: str, config_name: str) -> list[Entries]:
         meanings = [
             entries[config_name] for entries in self._files_for(node) if config_name in entries
         ]
         if not meanings and config_name in _standard():
-            meanings = [_standard()[config_name]]
-        layouts = (layout_of(entries, num_gpus, model) for entries in meanings)
-        return tuple(dict.fromkeys(layout for layout in layouts if layout is not None))
+            return [_standard()[config_name]]
+        return meanings
 
     def holds(self) -> tuple[Hold, ...]:
         """Return what is wrong with the files themselves, for the whole fleet."""
@@ -115,13 +126,17 @@ class Promises:
         return Hold(Reason.OPERATOR_CONFIG, text)
 
 
+def _is_for_one_node(config_map: ConfigMap) -> bool:
+    """Say whether MIG manager generated a file for its own node."""
+    is_generated = config_map.operator_owned and config_map.name.endswith(GENERATED_SUFFIX)
+    return NODE_NAME in config_map.labels or is_generated
+
+
 def _concerns(config_map: ConfigMap, node: str) -> bool:
-    """Say whether a file may be meant for a node: generated ones are for one node."""
-    if NODE_NAME in config_map.labels:
-        return config_map.labels[NODE_NAME] == node
-    if not config_map.operator_owned or not config_map.name.endswith(GENERATED_SUFFIX):
+    if not _is_for_one_node(config_map):
         return True
-    return config_map.name == node + GENERATED_SUFFIX
+    owner = config_map.labels.get(NODE_NAME, config_map.name.removesuffix(GENERATED_SUFFIX))
+    return owner == node
 
 
 def _errors_of(config_map: ConfigMap) -> list[str]:
