@@ -96,9 +96,9 @@ class Service:
         loop = self._loop_for(self.source.current())
         policy = self.source.current()
         outcome = loop.step()
-        self._publish(outcome, policy)
         succeeded = outcome.decision not in FAILED
         self.health.end(succeeded=succeeded, observed=outcome.view is not None)
+        self._publish(outcome, policy)
         self._rest_s = 0.0
         if outcome.view is not None and self.source.follow(outcome.view.observation):
             self.log.info("policy", pools=len(self.source.current().pools))

@@ -41,7 +41,6 @@ class Server:
 
     def start(self) -> None:
         """Begin to answer; connections made before wait in the socket's queue."""
-        self._socket.listen()
         self._thread.start()
 
     def stop(self) -> None:
@@ -58,9 +57,14 @@ class Server:
 def _listen(host: str, port: int) -> socket.socket:
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise Unavailable(f"cannot listen on {host}:{port}: {error}") from error
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-    except (OSError, OverflowError) as error:
+        listener.listen()
+    except OSError as error:
+        listener.close()
         raise Unavailable(f"cannot listen on {host}:{port}: {error}") from error
     return listener

@@ -55,7 +55,7 @@ def dump(tmp_path):
 @pytest.mark.parametrize(
     ("subject", "words"),
     [
-        ("node/gpu-1", ["a change to", "is proposed", "serves", "gains"]),
+        ("node/gpu-1", ["a change is proposed", "NodeBudget", "serves", "gains"]),
         ("node/gpu-2", ["left alone", "maintenance", "team/runs"]),
         ("node/gpu-3", ["left alone", "it went wrong", "1 failures"]),
         ("node/gpu-4", ["it is being changed to", "closed"]),
