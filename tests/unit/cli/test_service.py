@@ -1,7 +1,6 @@
 """The loop as a service: what it publishes, and what does not end it."""
 
 import json
-from dataclasses import replace
 
 import pytest
 import structlog
