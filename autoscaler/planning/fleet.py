@@ -255,3 +255,8 @@ def _most(kind: NodeKind, name: str) -> int:
     gained = sum(g.number * max(0, *map(gain, g.options)) for g in kind.gpus if g.options)
     at_once = max(map(gain, kind.node_options), default=0)
     return kind.free[name] + max(gained, at_once)
+
+
+def zones_in(pool: str, zones: tuple[Zone, ...]) -> frozenset[int]:
+    """Return the indexes of the zones of a pool."""
+    return frozenset(index for index, zone in enumerate(zones) if zone.pool == pool)

@@ -158,8 +158,15 @@ def holds_of(problem: Problem, snapshot: Snapshot, choice: Choice) -> tuple[Hold
 
 def terms_of(priced: Sequence[PricedMove]) -> Mapping[str, float]:
     """Return the sums of all changes, term by term, in slice-seconds."""
-    names = ("waiting_avoided", "home", "hedge", "rule", "out_of_service", "work_lost")
-    return {name: sum(getattr(own.price, name) for own in priced) for name in names}
+    prices = [own.price for own in priced]
+    return {
+        "waitingAvoided": sum(price.waiting_avoided for price in prices),
+        "home": sum(price.home for price in prices),
+        "hedge": sum(price.hedge for price in prices),
+        "rule": sum(price.rule for price in prices),
+        "outOfService": sum(price.out_of_service for price in prices),
+        "workLost": sum(price.work_lost for price in prices),
+    }
 
 
 def plan_id(plan: Plan) -> str:
