@@ -128,7 +128,7 @@ def _one(same: list[Node]) -> Node:
 def _restored(node: Node, memory: Memory) -> Node:
     """Return the node with what is known of it where its own labels are away."""
     node = memory.with_labels(node)
-    if PRODUCT in node.labels:
+    if PRODUCT in node.labels and GPU_COUNT in node.labels:
         return node
     try:
         inventory = inventory_of(node)

@@ -27,12 +27,12 @@ def failure_holds(node: str, pods: Iterable[Pod], now_s: float) -> Iterator[Hold
     pods
         Pods bound to the node, finished ones included, the operator's left out.
     now_s
-        Rejections count while the pod was made at most 10 minutes ago: failed pods lie
-        around long after the trouble is over.
+        Rejections count for 10 minutes: failed pods lie around long after the trouble is
+        over. One without a time counts.
     """
     rejected, stuck = [], []
     for pod in pods:
-        if is_rejected(pod) and now_s - pod.created_s < RECENT_S:
+        if is_rejected(pod) and _is_recent(pod, now_s):
             rejected.append(pod)
         elif cannot_start(pod):
             stuck.append(pod)
@@ -45,6 +45,12 @@ def failure_holds(node: str, pods: Iterable[Pod], now_s: float) -> Iterator[Hold
             more = f" and {len(names) - SEVERAL} more" if len(names) > SEVERAL else ""
             text = f"node {node}: {len(names)} pods {what} ({', '.join(names[:SEVERAL])}{more})"
             yield Hold(reason, text, node)
+
+
+def _is_recent(pod: Pod, now_s: float) -> bool:
+    # Kubelet notes when it took the pod, also where it rejects it at once.
+    taken_s = pod.created_s if pod.started_s is None else pod.started_s
+    return not taken_s or now_s - taken_s < RECENT_S
 
 
 def is_rejected(pod: Pod) -> bool:

@@ -65,9 +65,10 @@ class FleetNode:
     Parameters
     ----------
     node
-        What the API server said.
+        What the API server said; labels of feature discovery that are away during a
+        change are those it had before.
     pool
-        Name of its pool.
+        Name of its pool; empty for a node of none.
     model
         GPU model; ``None`` when unknown (then it is on hold).
     driver, strategy
@@ -83,7 +84,8 @@ class FleetNode:
     holds
         Reasons why it may not be changed; empty means it is a candidate.
     reserved
-        Whether it is taken as one of the pool's reserved full-GPU nodes.
+        Whether it is taken as one of the pool's reserved full-GPU nodes. One that people
+        marked is, also while it is cut; it may become whole and nothing else.
     journal
         Its open rollout.
     target_supply

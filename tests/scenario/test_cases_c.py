@@ -176,7 +176,7 @@ def test_c09_rejected_copies_are_no_demand_and_block_their_node():
 def test_c09_failures_of_long_ago_block_nothing():
     """Failed pods lie around for days."""
     pods = [rejected(f"r-{i}", "UnexpectedAdmissionError") for i in range(3)]
-    old = [replace(p, created_s=NOW_S - 7200.0) for p in pods]
+    old = [replace(p, started_s=NOW_S - 7200.0) for p in pods]
     assert only(assessed(node("gpu-a1"), *old)).holds == ()
 
 

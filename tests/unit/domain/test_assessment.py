@@ -225,3 +225,28 @@ def test_a_file_may_leave_conditions_out():
     assert found.is_changeable
     assert found.node.ready is True
     assert reasons(only(assessed(own))) == {Reason.NOT_READY}
+
+
+def test_the_inventory_counts_the_boards_where_no_label_does():
+    """A label that is there is believed first."""
+    layout = [{"3g.20gb": 2}] * 2
+    own = node(layout=layout, annotations=inventory(layout))
+    labels = {k: v for k, v in own.labels.items() if k != "nvidia.com/gpu.count"}
+    assert len(only(assessed(replace(own, labels=labels))).gpus) == 2
+
+
+def test_a_node_of_strategy_single_is_seen_and_only_observed():
+    """Its product names the profile, its count is that of the instances."""
+    own = node(
+        layout=[{"1g.5gb": 7}] * 2,
+        labels={
+            "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb",
+            "nvidia.com/gpu.count": "14",
+            "nvidia.com/mig.strategy": "single",
+        },
+        allocatable=Counts({"nvidia.com/gpu": 14}),
+        capacity=Counts({"nvidia.com/gpu": 14}),
+    )
+    found = only(assessed(own))
+    assert reasons(found) == {Reason.OBSERVE_ONLY}
+    assert [gpu.counts for gpu in found.gpus] == [Counts({"1g.5gb": 7})] * 2

@@ -1,5 +1,7 @@
 """Pods that a node took and could not run."""
 
+from dataclasses import replace
+
 import pytest
 
 from autoscaler.domain.failures import cannot_start, failure_holds, is_rejected
@@ -14,7 +16,7 @@ def reasons(*pods):
 
 def failed(name, reason="UnexpectedAdmissionError", age_s=60.0):
     """Return a pod that kubelet rejected."""
-    times = {"created_s": NOW_S - age_s}
+    times = {"created_s": NOW_S - age_s, "started_s": None}
     return pod(name, node="node-a", phase="Failed", reason=reason, **times)
 
 
@@ -50,6 +52,15 @@ def test_one_rejection_is_no_sign_and_two_are():
 def test_rejections_of_long_ago_are_no_sign():
     """Failed pods stay until someone collects them."""
     assert reasons(failed("r-1", age_s=600.0), failed("r-2", age_s=60.0)) == []
+
+
+def test_the_time_is_that_of_the_rejection():
+    """A pod may have waited for days; one without any time is taken as recent."""
+    long_ago = failed("r-1", age_s=86400.0)
+    lately = replace(long_ago, started_s=NOW_S - 60.0)
+    timeless = replace(failed("r-2"), created_s=0.0)
+    assert reasons(long_ago, timeless) == []
+    assert reasons(lately, timeless) == [Reason.ADMISSION_FAILURES]
 
 
 @pytest.mark.parametrize(
