@@ -129,7 +129,11 @@ class Cycle:
         gated = gate(plan, view.snapshot, self._policy, self._now_s, standing)
         gated = without_troubled_pools(gated, acting.journals)
         self._memorize(view, gated, fingerprint)
-        acting.start(gated, self._ready(gated), view)
+        ready = self._ready(gated)
+        acting.start(gated, ready, view)
+        if any(change.node not in acting.journals for change in ready):
+            # What did not start for reasons of the moment is decided on again.
+            self._memory = replace(self._memory, digest="")
         return Verdict(Decision.PLANNED, summary(gated))
 
     def _memorize(self, view: View, plan: Plan, fingerprint: str) -> None:
