@@ -18,7 +18,6 @@ from autoscaler.domain.objects import (
     InstanceSample,
     MetricsView,
     Node,
-    Observation,
     Pod,
     PodRef,
 )
@@ -28,7 +27,7 @@ from autoscaler.domain.requests import demand_of
 from autoscaler.domain.snapshot import FleetNode, Snapshot
 from tests.builders import A100, NOW_S, CountsOf, LayoutOf, model, observation, placed
 
-EVERYTHING = Memory()
+NOTHING_KNOWN = Memory()
 
 
 def pool(name: str = "pool", **changes: Any) -> Pool:
@@ -119,7 +118,7 @@ def assessed(
     *objects: Node | Pod,
     under: Policy | None = None,
     metrics: MetricsView | None = None,
-    memory: Memory = EVERYTHING,
+    memory: Memory = NOTHING_KNOWN,
     **changes: Any,
 ) -> Snapshot:
     """Return the snapshot of these objects."""
@@ -171,8 +170,3 @@ def api_pods(text: str, now_s: float = NOW_S) -> tuple[Pod, ...]:
         replace(p, uid=p.uid or f"uid-{p.name}", created_s=p.created_s or now_s - 600.0)
         for p in found
     )
-
-
-def seen(*objects: Node | Pod, **changes: Any) -> Observation:
-    """Return one complete pass over the API server."""
-    return observation(*objects, **changes)
