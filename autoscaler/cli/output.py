@@ -40,7 +40,10 @@ def console(stderr: bool = False) -> Console:
     # A pipe has no width; a fixed one keeps tables whole instead of folding them at 80.
     width = shutil.get_terminal_size().columns if stream.isatty() else 200
     plain = not stream.isatty() or bool(os.environ.get("NO_COLOR"))
-    return Console(file=stream, width=width, no_color=plain, highlight=False, soft_wrap=plain)
+    # Messages carry paths such as containers[0], which are no markup.
+    return Console(
+        file=stream, width=width, no_color=plain, highlight=False, soft_wrap=plain, markup=False
+    )
 
 
 def emit(
