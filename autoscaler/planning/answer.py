@@ -41,7 +41,7 @@ class SolverLimits:
     """
 
     gap: float = 1e-3
-    small_gap: float = 1e-6
+    small_gap: float = 1e-7
     small_columns: int = 4000
     max_nodes: int = 2000
 

@@ -25,6 +25,10 @@ USUAL_SERVICE_S = 3000.0
 # node of eight GPUs could serve instead (56 slices), with room to spare.
 RULE_FACTOR = 100.0
 
+# Weights above count as this one: beyond it a single pod outweighs any fleet anyway, and
+# the solver could not tell light pods from nothing.
+MAX_WEIGHT = 1e4
+
 
 @dataclass(frozen=True, slots=True)
 class ValueHistory:
@@ -82,7 +86,7 @@ class Worth:
     def of_bundle(self, bundle: Counts, priority: float = 1.0) -> float:
         """Return the worth of serving a request, in slice-seconds."""
         slices = sum(number * self.weight_of(name) for name, number in bundle.items())
-        return self.horizon_s * priority * slices
+        return self.horizon_s * min(priority, MAX_WEIGHT) * slices
 
     def of_home(self, resource: str) -> float:
         """Return the extra worth of an instance of the home share, in slice-seconds."""
@@ -94,7 +98,8 @@ class Worth:
 
     def of_rule(self, slices: int, largest_weight: float) -> float:
         """Return the price of missing a rule by so many slices, in slice-seconds."""
-        return RULE_FACTOR * self.horizon_s * slices * max(1.0, largest_weight)
+        weight = min(max(1.0, largest_weight), MAX_WEIGHT)
+        return RULE_FACTOR * self.horizon_s * slices * weight
 
 
 def slices_by_resource(models: Iterable[GpuModel]) -> dict[str, int]:

@@ -380,3 +380,15 @@ def test_who_brings_back_what_another_change_takes_gets_the_credit():
     assert plan.unserved == ()
     gains = {change.node: change.price.gain for change in plan.changes}
     assert gains == {"node-a": 7 * 12000.0 * (10 - 1), "node-c": 7 * 12000.0}
+
+
+@pytest.mark.parametrize("weight", [0.0, 1e-300, 1e6, 1e300])
+def test_extreme_weights_are_planned_all_the_same(weight):
+    """Light pods are served beside a pod of whatever weight."""
+    fleet = snapshot(fleet_node("node-a", [SEVEN_SMALL, SEVEN_SMALL]))
+    own = policy(pool(floors={"2g.10gb": 1}))
+    plan = plan_for(fleet, waiting("4g.20gb", weight=weight), waiting("3g.20gb"), own=own)
+    assert plan.optimality.stopped_by is StoppedBy.OPTIMAL
+    unserved = {note.pod.name for note in plan.unserved}
+    assert "1x3g.20gb-000" not in unserved
+    assert ("1x4g.20gb-000" in unserved) == (weight < 1.0)
