@@ -1,46 +1,33 @@
 """The command ``mig-autoscaler``: its parts, and what errors become."""
 
 import sys
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Annotated, Protocol, runtime_checkable
 
 import typer
 
-from autoscaler.cli import (
-    apply,
-    capacity,
-    controls,
-    explain,
-    history,
-    plan,
-    profiles,
-    run,
-    status,
-    validate,
-)
+from autoscaler import __version__
 from autoscaler.cli.exit_codes import ExitCode
 from autoscaler.domain.errors import AutoscalerError, ConfigError
 
-app = typer.Typer(
-    name="mig-autoscaler",
-    help="Keeps every MIG node of a Kubernetes cluster on its ideal mix of GPU instances.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-app.command("plan")(plan.show_plan)
-app.command("apply")(apply.apply_plan)
-app.command("explain")(explain.explain)
-app.command("run")(run.run_loop)
-app.command("status")(status.show_status)
-app.command("history")(history.show_history)
-app.command("pause")(controls.pause)
-app.command("resume")(controls.resume)
-app.command("abort")(controls.abort)
-app.add_typer(controls.quarantine_app, name="quarantine")
-app.command("profiles")(profiles.show_profiles)
-app.command("capacity")(capacity.show_capacity)
-app.command("validate")(validate.validate_files)
+# Where each command is: only the one that is asked for is imported, because a dry run
+# must not wait for servers and clients that it does not use.
+COMMANDS = {
+    "plan": "plan:show_plan",
+    "apply": "apply:apply_plan",
+    "explain": "explain:explain",
+    "run": "run:run_loop",
+    "status": "status:show_status",
+    "history": "history:show_history",
+    "pause": "controls:pause",
+    "resume": "controls:resume",
+    "abort": "controls:abort",
+    "quarantine": "controls:quarantine_app",
+    "capacity": "capacity:show_capacity",
+    "profiles": "profiles:show_profiles",
+    "validate": "validate:validate_files",
+}
 
 # Typer carries a click of its own and shows of its usage errors only this child.
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
@@ -55,10 +42,45 @@ class Shown(Protocol):
         ...
 
 
+def make_app(names: Iterable[str]) -> typer.Typer:
+    """Return the command with some of its subcommands."""
+    app = typer.Typer(
+        name="mig-autoscaler",
+        no_args_is_help=True,
+        invoke_without_command=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(about)
+    for name in names:
+        module, _, attribute = COMMANDS[name].partition(":")
+        found = getattr(import_module(f"autoscaler.cli.{module}"), attribute)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name)
+        else:
+            app.command(name)(found)
+    return app
+
+
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", is_eager=True)
+    ] = False,
+) -> None:
+    """Keep every MIG node of a Kubernetes cluster on its ideal mix of GPU instances."""
+    if version:
+        sys.stdout.write(f"mig-autoscaler {__version__}\n")
+        raise typer.Exit
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    names = given[:1] if given[:1] and given[0] in COMMANDS else list(COMMANDS)
     try:
-        code = app(args=arguments, prog_name="mig-autoscaler", standalone_mode=False)
+        app = make_app(names)
+        code = app(args=given, prog_name="mig-autoscaler", standalone_mode=False)
     except UsageError as error:
         if isinstance(error, Shown):
             error.show()
