@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from scipy.sparse import csc_array
 
 from autoscaler.planning.linear import FloatArray, LinearProgram
 
@@ -101,14 +100,6 @@ def judged(answer: Answer) -> Answer:
     near = answer.status is Status.OPTIMAL and bound - answer.objective > ABSOLUTE_GAP
     status = Status.GAP if near else answer.status
     return Answer(status, answer.x, answer.objective, bound, answer.seconds)
-
-
-def matrix_of(program: LinearProgram) -> csc_array:
-    """Return the rows of a program as a sparse matrix, by columns."""
-    shape = (program.num_rows, program.num_columns)
-    matrix = csc_array((program.entries, (program.rows, program.columns)), shape=shape)
-    matrix.sum_duplicates()
-    return matrix
 
 
 def answer_without_columns(program: LinearProgram) -> Answer:

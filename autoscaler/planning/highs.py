@@ -12,7 +12,6 @@ from autoscaler.planning.answer import (
     Status,
     answer_without_columns,
     judged,
-    matrix_of,
 )
 from autoscaler.planning.linear import LinearProgram
 
@@ -38,11 +37,11 @@ def solve_with_highs(program: LinearProgram, gap: float, max_nodes: int) -> Answ
     highs.setOptionValue("mip_rel_gap", gap)
     highs.setOptionValue("mip_abs_gap", ABSOLUTE_GAP)
     highs.setOptionValue("mip_max_nodes", max_nodes)
-    matrix = matrix_of(program)
+    starts, rows, entries = program.by_columns()
     highs.passModel(
         program.num_columns,
         program.num_rows,
-        matrix.nnz,
+        len(entries),
         int(highspy.MatrixFormat.kColwise),
         int(highspy.ObjSense.kMaximize),
         program.offset,
@@ -51,9 +50,9 @@ def solve_with_highs(program: LinearProgram, gap: float, max_nodes: int) -> Answ
         program.upper,
         program.row_lower,
         program.row_upper,
-        matrix.indptr[:-1].astype(np.int32),
-        matrix.indices.astype(np.int32),
-        matrix.data,
+        starts[:-1].astype(np.int32),
+        rows.astype(np.int32),
+        entries,
         program.is_integer.astype(np.int32),
     )
     highs.run()

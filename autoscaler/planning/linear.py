@@ -61,6 +61,24 @@ class LinearProgram:
         """Return the objective at a point."""
         return float(self.value @ x) + self.offset
 
+    def by_columns(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return the non-zero entries of ``A``, column by column.
+
+        Returns
+        -------
+        tuple
+            The place of each column's first entry and, behind them, the number of all
+            entries; the row of each entry; the entries. Those of one place are added.
+        """
+        places = self.columns * self.num_rows + self.rows
+        distinct, which = np.unique(places, return_inverse=True)
+        entries = np.zeros(len(distinct))
+        np.add.at(entries, which, self.entries)
+        rows = distinct % max(1, self.num_rows)
+        columns = distinct // max(1, self.num_rows)
+        starts = np.searchsorted(columns, np.arange(self.num_columns + 1)).astype(np.int64)
+        return starts, rows, entries
+
     def is_whole(self, x: FloatArray) -> bool:
         """Say whether a point is whole where it must be."""
         own = x[self.is_integer]

@@ -5,13 +5,13 @@ SciPy bundles an older HiGHS: same programs, same optima, many times slower.
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csc_array
 
 from autoscaler.planning.answer import (
     Answer,
     Status,
     answer_without_columns,
     judged,
-    matrix_of,
 )
 from autoscaler.planning.linear import LinearProgram
 
@@ -23,11 +23,14 @@ def solve_with_scipy(program: LinearProgram, gap: float, max_nodes: int) -> Answ
     """Solve a program with ``scipy.optimize.milp``; see ``solve``."""
     if not program.num_columns:
         return answer_without_columns(program)
+    starts, rows, entries = program.by_columns()
+    shape = (program.num_rows, program.num_columns)
+    matrix = csc_array((entries, rows, starts), shape=shape)
     result = milp(
         -program.value,
         integrality=program.is_integer.astype(np.int64),
         bounds=Bounds(program.lower, program.upper),
-        constraints=LinearConstraint(matrix_of(program), program.row_lower, program.row_upper),
+        constraints=LinearConstraint(matrix, program.row_lower, program.row_upper),
         options={"mip_rel_gap": gap, "node_limit": max_nodes},
     )
     status = int(result.status)
