@@ -9,6 +9,7 @@ from autoscaler.domain.policy import Mode
 from autoscaler.domain.rollout import Result
 from autoscaler.ports import CONFIG_MAPS, PODS
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
+from autoscaler.simulation.operands import EXPORTER
 from tests.loops import (
     NAMESPACE,
     STATUS,
@@ -33,7 +34,7 @@ from tests.worlds import (
     task,
 )
 
-SMALL = "all-1g.5gb"
+SMALL, LARGE = "all-1g.5gb", "all-3g.20gb"
 
 
 def small_jobs(number=7, run_s=5000.0):
@@ -254,3 +255,20 @@ def test_the_status_is_written_on_change_and_as_a_sign_of_life():
     conditions = {c["type"]: c["status"] for c in status_of(world)["conditions"]}
     assert conditions["Leader"] == conditions["Ready"] == "True"
     assert conditions["MetricsFresh"] == "False"
+
+
+@pytest.mark.parametrize("number", range(30, 66, 6))
+def test_a_death_while_a_change_is_repaired_or_undone_leads_to_the_same_end(number):
+    """The wedged node goes through every state, whoever leads at the time."""
+    world = waiting_world()
+    world.faults.stuck_operands.add(("n1", EXPORTER))
+    kill_at_write(world, number, Point.AFTER_APPLY)
+    first = Replica(world, auto_policy(), interval_s=60.0)
+    second = Replica(world, auto_policy(), name="replica-2", interval_s=60.0)
+    for _ in range(90):
+        world.run_for(60)
+        if first.records or second.records:
+            break
+    (record,) = [*first.records, *second.records]
+    assert record.result is Result.ROLLED_BACK
+    assert end_of(world)[:4] == (LARGE, {THREE: 2}, False, None)
