@@ -193,7 +193,7 @@ def _shape(node: FleetNode, zone: int, menus: Menus) -> tuple[_Likeness, NodeKin
     return likeness, kind, Members((node,), tuple(menu for menu, _ in states), whole_targets)
 
 
-def with_hosts(fleet: Fleet, wants: Sequence[Want]) -> Fleet:
+def with_hosts(fleet: Fleet, wants: Sequence[Want], most: int = MAX_HOSTS) -> Fleet:
     """Return the fleet with single nodes set apart where wants need a node as a whole.
 
     Parameters
@@ -202,6 +202,8 @@ def with_hosts(fleet: Fleet, wants: Sequence[Want]) -> Fleet:
         The fleet in kinds.
     wants
         In the order of the zones' indexes.
+    most
+        Nodes to set apart at most.
 
     Returns
     -------
@@ -211,7 +213,7 @@ def with_hosts(fleet: Fleet, wants: Sequence[Want]) -> Fleet:
     """
     kinds: list[NodeKind] = []
     members: list[Members] = []
-    left, unhosted = MAX_HOSTS, 0
+    left, unhosted = most, 0
     for kind, own in zip(fleet.kinds, fleet.members, strict=True):
         useful = min(kind.number, _requests_for(kind, fleet.zones[kind.zone], wants))
         hosts = min(useful, left)
