@@ -14,7 +14,7 @@ from autoscaler.cli.exit_codes import ExitCode
 from autoscaler.cli.logs import LogFormat, open_log
 from autoscaler.cli.output import console
 from autoscaler.cli.policy_source import PolicySource
-from autoscaler.cli.service import FAILED, Service
+from autoscaler.cli.service import Service, has_succeeded
 from autoscaler.cli.stopping import StoppableClient
 from autoscaler.cli.wiring import (
     CONTEXT_OPTION,
@@ -108,7 +108,7 @@ def run_once(service: Service) -> int:
     console().print(outcome.message)
     for error in outcome.errors:
         console(stderr=True).print(f"error: {error}")
-    return ExitCode.ERROR if outcome.decision in FAILED or outcome.errors else ExitCode.OK
+    return ExitCode.OK if has_succeeded(outcome) and not outcome.errors else ExitCode.ERROR
 
 
 def run_until_stopped(service: Service, client: StoppableClient) -> None:

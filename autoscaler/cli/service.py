@@ -96,8 +96,7 @@ class Service:
         loop = self._loop_for(self.source.current())
         policy = self.source.current()
         outcome = loop.step()
-        succeeded = outcome.decision not in FAILED
-        self.health.end(succeeded=succeeded, observed=outcome.view is not None)
+        self.health.end(succeeded=has_succeeded(outcome), observed=has_observed(outcome))
         self._publish(outcome, policy)
         self._rest_s = 0.0
         if outcome.view is not None and self.source.follow(outcome.view.observation):
@@ -185,6 +184,18 @@ class Service:
         for error in outcome.errors:
             self.log.warning("failed", error=error)
         self.log.info(outcome.message, **dict(fields))
+
+
+def has_observed(outcome: CycleOutcome) -> bool:
+    """Say whether a cycle saw the cluster; one that waits for the Lease saw who leads."""
+    return outcome.view is not None or bool(outcome.standing.holder)
+
+
+def has_succeeded(outcome: CycleOutcome) -> bool:
+    """Say whether a cycle got as far as it should."""
+    if outcome.decision is Decision.NOT_LEADER:
+        return bool(outcome.standing.holder)
+    return outcome.decision not in FAILED
 
 
 def _holds(outcome: CycleOutcome) -> tuple[dict[str, object], ...]:

@@ -23,13 +23,15 @@ from tests.servers import NOW_S, namespace
 class Bench:
     """A service on a store, with a clock that the test moves."""
 
-    def __init__(self, policy=None, mode=None):
+    def __init__(self, policy=None, mode=None, store=None):
         self.clock = VirtualClock(NOW_S)
-        self.store = Store(self.clock.now_s)
+        self.store = store or Store(self.clock.now_s)
         names = ("gpu-operator", "mig-autoscaler", "team")
-        self.store.load([*map(namespace, names), dump_node(), dump_pod()])
+        if store is None:
+            self.store.load([*map(namespace, names), dump_node(), dump_pod()])
         self.client = StoppableClient(StoreClient(self.store, "loop"))
         self.built = 0
+        self.name = "me"
         self.broken = False
         self.logger = CapturingLogger()
         self.source = PolicySource(policy, mode)
@@ -40,7 +42,9 @@ class Bench:
         self.built += 1
         if self.broken:
             raise ValueError("a fault of our own")
-        return Outside(KubernetesCluster(self.client, self.clock), self.clock, identity="me")
+        return Outside(
+            KubernetesCluster(self.client, self.clock), self.clock, identity=self.name
+        )
 
     def tick(self, after_s=30.0):
         self.clock.move_to(self.clock.now_s() + after_s)
@@ -179,3 +183,19 @@ def test_a_missed_cycle_is_counted(tmp_path):
     bench.service.note_missed()
     assert bench.metric("mig_autoscaler_cycles_missed_total") == 1.0
     assert bench.events() == ["cycle missed"]
+
+
+def test_a_replica_that_waits_for_the_lease_is_ready_and_healthy(tmp_path):
+    """It knows who leads; without an answer of the API server it is neither."""
+    policy = write_policy(tmp_path)
+    leader = Bench(policy, Mode.RECOMMEND)
+    leader.tick()
+    other = Bench(policy, Mode.RECOMMEND, store=leader.store)
+    other.name = "other"
+    other.client.stop()
+    other.tick()
+    assert other.service.health.obstacle() == "the cluster has not been observed yet"
+    other.client.resume()
+    other.tick()
+    assert other.service.health.obstacle() == ""
+    assert other.service.board.read().status["holder"] == "me"
