@@ -114,6 +114,10 @@ class Store:
         """The latest resource version."""
         return str(self._storage.version)
 
+    def version_of(self, kind: Kind) -> int:
+        """Return a number that changes with every write of a kind."""
+        return self._storage.of(kind).version
+
     def now_s(self) -> float:
         """Return the time of the server, epoch seconds."""
         return self._backend.now_s()

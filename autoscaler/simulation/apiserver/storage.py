@@ -52,6 +52,11 @@ class Collection:
     def __len__(self) -> int:
         return len(self._keys)
 
+    @property
+    def version(self) -> int:
+        """The version of the latest write that is still known; 0 before any."""
+        return self._records[-1].version if self._records else self.compacted
+
     def find(self, key: Key) -> RawObject | None:
         """Return an object, ``None`` when there is none."""
         return self._objects.get(key)
