@@ -13,6 +13,7 @@ from autoscaler.ports import Kind, ObjectClient, RawObject
 
 # Namespace (empty for cluster-scoped kinds) and name.
 Key = tuple[str, str]
+KindVersion = Callable[[Kind], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,12 @@ class Informer:
     Parameters
     ----------
     version
-        Equal at two times when nothing was written between them, where that is known:
-        saves the question.
+        Returns the same for a kind as long as no object of it was written, where that
+        is known: it saves the question.
     """
 
     def __init__(
-        self, client: ObjectClient, kind: Kind, version: Callable[[], object] | None = None
+        self, client: ObjectClient, kind: Kind, version: KindVersion | None = None
     ) -> None:
         self.objects: dict[Key, RawObject] = {}
         self._client = client
@@ -74,7 +75,7 @@ class Informer:
     def poll(self) -> None:
         """Take in what changed; list again when the watch was forgotten."""
         if self._world_version is not None:
-            present = self._world_version()
+            present = self._world_version(self._kind)
             if present == self._polled:
                 return
             self._polled = present
@@ -119,9 +120,7 @@ class Informer:
 class Informers:
     """One informer a kind, shared by all controllers of a process."""
 
-    def __init__(
-        self, client: ObjectClient, version: Callable[[], object] | None = None
-    ) -> None:
+    def __init__(self, client: ObjectClient, version: KindVersion | None = None) -> None:
         self._client = client
         self._version = version
         self._informers: dict[Kind, Informer] = {}

@@ -1,13 +1,12 @@
 """What every simulated controller gets: the API, the time, the delays and the faults."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from autoscaler.domain.errors import Conflict, NotFound
 from autoscaler.ports import Clock, Kind, ObjectClient, RawObject
 from autoscaler.simulation.apiserver.timestamps import timestamp
 from autoscaler.simulation.faults import Faults
-from autoscaler.simulation.informer import Informers
+from autoscaler.simulation.informer import Informers, KindVersion
 from autoscaler.simulation.pods import name_of, namespace_of, uid_of
 from autoscaler.simulation.timing import Span, Timing
 
@@ -29,7 +28,8 @@ class Platform:
     namespace
         Where the GPU operator's pods live.
     version
-        Equal at two times when nothing was written between them; ``None`` unknown.
+        Returns the same for a kind as long as no object of it was written; ``None``
+        where that is not known.
     """
 
     client: ObjectClient
@@ -37,7 +37,7 @@ class Platform:
     timing: Timing = field(default_factory=Timing)
     faults: Faults = field(default_factory=Faults)
     namespace: str = "gpu-operator"
-    version: Callable[[], object] | None = None
+    version: KindVersion | None = None
     informers: Informers = field(init=False)
 
     def __post_init__(self) -> None:

@@ -86,7 +86,7 @@ class World:
             clock=self.clock,
             timing=settings.timing,
             namespace=settings.operator_namespace,
-            version=lambda: self.store.version,
+            version=self.store.version_of,
         )
         self.faults = self.platform.faults
         self.engine = Engine(self.clock, Hooks(version=lambda: self.store.version))

@@ -76,7 +76,7 @@ def test_new_object_under_an_old_name_is_another_object():
 def test_nothing_is_asked_while_nothing_was_written():
     """Where the version of the world is known it saves the question."""
     store, client = make_client()
-    informers = Informers(client, version=lambda: store.version)
+    informers = Informers(client, version=store.version_of)
     feed = informers.of(CONFIG_MAPS).subscribe()
     assert changes(feed) == []
     asked = len(store.requests.entries())
