@@ -72,7 +72,6 @@ class Waiting:
     retry_s: float = 0.0
     written_s: float | None = None
     lacks: frozenset[str] = frozenset({ANYTHING})
-    is_awake: bool = True
     nominated: str = ""
 
     @property
@@ -87,6 +86,15 @@ class Refusals:
 
     number: dict[str, int] = field(default_factory=dict)
     helpless: int = 0
+    text: str = ""
+    lacks: frozenset[str] = frozenset()
+
+    def conclude(self, num_nodes: int) -> "Refusals":
+        """Work out the text and what was lacking, once for all pods alike."""
+        self.text = self.message(num_nodes)
+        lacks = {lacking_resource(reason) or ANYTHING for reason in self.number}
+        self.lacks = frozenset(lacks or {ANYTHING})
+        return self
 
     def message(self, num_nodes: int) -> str:
         """Return the text of the condition, as the scheduler writes it."""
@@ -116,6 +124,7 @@ class Scheduler:
         self._homes: dict[str, str] = {}
         self._shapes: dict[str, Shape] = {}
         self._queue: dict[str, Waiting] = {}
+        self._awake: dict[str, None] = {}
         self._given_back: set[str] = set()
         self._timers: Timers[str] = Timers()
         self._serial = 0
@@ -128,7 +137,7 @@ class Scheduler:
             self._observe_pod(notice)
         for uid in self._timers.pop_due(self._platform.now_s()):
             if uid in self._queue:
-                self._queue[uid].is_awake = True
+                self._awake[uid] = None
         self._wake()
         self._place()
         return self._timers.next_s()
@@ -178,6 +187,7 @@ class Scheduler:
         self._serial += 1
         shape = self._shapes[uid] = shape_of(pod)
         waiting = self._queue[uid] = Waiting(key, shape, self._serial)
+        self._awake[uid] = None
         nominated = (pod.get("status") or {}).get("nominatedNodeName", "")
         if nominated in self._rooms:
             self._nominate(uid, waiting, nominated)
@@ -214,10 +224,10 @@ class Scheduler:
             return
         now_s = self._platform.now_s()
         for uid, waiting in self._queue.items():
-            if waiting.is_awake or not self._concerns(waiting):
+            if uid in self._awake or not self._concerns(waiting):
                 continue
             if waiting.retry_s <= now_s:
-                waiting.is_awake = True
+                self._awake[uid] = None
             elif uid not in self._timers:
                 self._timers.set(uid, waiting.retry_s)
         self._given_back.clear()
@@ -226,7 +236,8 @@ class Scheduler:
         return ANYTHING in self._given_back or not waiting.lacks.isdisjoint(self._given_back)
 
     def _place(self) -> None:
-        awake = [(uid, w) for uid, w in self._queue.items() if w.is_awake]
+        awake = [(uid, self._queue[uid]) for uid in self._awake if uid in self._queue]
+        self._awake.clear()
         failed: dict[str, Refusals] = {}
         for uid, waiting in sorted(awake, key=lambda item: item[1].rank):
             refusals = failed.get(waiting.shape.key)
@@ -255,7 +266,7 @@ class Scheduler:
             rank = (-self._score(shape, room), name)
             if best is None or rank < best:
                 best = rank
-        return best[1] if best else refusals
+        return best[1] if best else refusals.conclude(len(self._rooms))
 
     def _score(self, shape: Shape, room: Room) -> float:
         """Return the score of a node that fits: mean free, or mean taken, share."""
@@ -278,7 +289,6 @@ class Scheduler:
             self._platform.client.post(PODS, namespace, name, "binding", body)
         except (Conflict, NotFound):
             # It is going or gone; the watch will say.
-            waiting.is_awake = False
             return
         self._settle(uid, home, self._pods.objects[waiting.key])
 
@@ -316,15 +326,13 @@ class Scheduler:
         now_s = self._platform.now_s()
         first_s = self._platform.timing.scheduler_backoff_s
         waiting.attempts += 1
-        waiting.is_awake = False
         # Doubling is capped before it is computed: pods wait for thousands of attempts.
         doubled = 2.0 ** min(waiting.attempts - 1, MAX_DOUBLINGS)
         waiting.retry_s = now_s + min(MAX_BACKOFF_S, first_s * doubled)
-        lacks = {lacking_resource(reason) or ANYTHING for reason in refusals.number}
-        waiting.lacks = frozenset(lacks or {ANYTHING})
+        waiting.lacks = refusals.lacks
         if waiting.written_s is None or now_s - waiting.written_s >= REFRESH_S:
             waiting.written_s = now_s
-            self._write(waiting, refusals.message(len(self._rooms)))
+            self._write(waiting, refusals.text)
 
     def _write(self, waiting: Waiting, message: str) -> None:
         pod = self._pods.objects[waiting.key]

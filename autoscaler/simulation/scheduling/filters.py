@@ -111,7 +111,7 @@ def _compares(present: str | None, operator: str, values: list[str]) -> bool:
 
 
 def _lacking(shape: Shape, room: Room, uid: str) -> tuple[str, ...]:
-    kept = room.reserved(shape.priority, uid)
+    kept = room.reserved(shape.priority, uid) if room.nominated else []
     needs, has = shape.needs, room.allocatable
     lacking = []
     if len(room.pods) + len(kept) + 1 > has.pods:
@@ -132,6 +132,8 @@ def _lacking(shape: Shape, room: Room, uid: str) -> tuple[str, ...]:
 
 def _is_repelled(shape: Shape, room: Room) -> bool:
     """Check anti-affinity both ways: of this pod, and of those that are there."""
+    if not shape.anti_affinity and not room.num_repelling:
+        return False
     for other in room.pods.values():
         if any(_repels(term.namespaces, term.selects, other) for term in shape.anti_affinity):
             return True

@@ -33,9 +33,9 @@ def find_preemption(shape: Shape, uid: str, rooms: Iterable[Room]) -> Preemption
 
 
 def _victims_on(shape: Shape, uid: str, room: Room) -> tuple[str, ...]:
-    lower = [u for u, other in room.pods.items() if other.priority < shape.priority]
-    if not lower or hard_reason(shape, room):
+    if not room.has_lower(shape.priority) or hard_reason(shape, room):
         return ()
+    lower = [u for u, other in room.pods.items() if other.priority < shape.priority]
     if reasons_against(shape, room.without(lower), uid):
         return ()
     # Spare as many as possible, the most important first.

@@ -35,8 +35,12 @@ class Room:
         Bound pods by uid.
     nominated
         Pods by uid for which preemption has made room here.
-    taken
-        What the bound pods need: cpu, memory, and devices by resource name.
+    cpu_milli, memory_bytes, devices
+        What the bound pods need; devices by resource name.
+    priorities
+        How many pods of each priority there are.
+    num_repelling
+        How many pods have anti-affinity of their own.
     """
 
     name: str
@@ -49,18 +53,20 @@ class Room:
     cpu_milli: int = 0
     memory_bytes: int = 0
     devices: dict[str, int] = field(default_factory=dict)
+    priorities: dict[int, int] = field(default_factory=dict)
+    num_repelling: int = 0
 
     def add(self, uid: str, shape: Shape) -> None:
         """Put a pod on the node; nothing happens when it is there."""
         if uid not in self.pods:
             self.pods[uid] = shape
-            self._take(shape.needs, 1)
+            self._take(shape, 1)
 
     def remove(self, uid: str) -> Shape | None:
         """Take a pod off the node; return it if it was there."""
         shape = self.pods.pop(uid, None)
         if shape is not None:
-            self._take(shape.needs, -1)
+            self._take(shape, -1)
         return shape
 
     def update(self, node: RawObject) -> bool:
@@ -95,11 +101,22 @@ class Room:
             if other != uid and other not in self.pods and shape.priority >= priority
         ]
 
-    def _take(self, needs: Needs, sign: int) -> None:
+    def has_lower(self, priority: int) -> bool:
+        """Say whether a pod of lower priority is here."""
+        return any(other < priority for other in self.priorities)
+
+    def _take(self, shape: Shape, sign: int) -> None:
+        needs = shape.needs
         self.cpu_milli += sign * needs.cpu_milli
         self.memory_bytes += sign * needs.memory_bytes
+        self.num_repelling += sign * bool(shape.anti_affinity)
         for resource, number in needs.devices:
             self.devices[resource] = self.devices.get(resource, 0) + sign * number
+        number = self.priorities.get(shape.priority, 0) + sign
+        if number:
+            self.priorities[shape.priority] = number
+        else:
+            del self.priorities[shape.priority]
 
 
 def room_of(node: RawObject) -> Room:
