@@ -41,7 +41,7 @@ class MetricsSource:
         self._scrapers: list[ExpositionScraper] = []
         self._health: dict[str, Health] = {}
         self._signature: object = None
-        self.api = PrometheusApi(self._store, platform.now_s)
+        self.api = PrometheusApi(self._store, platform.now_s, self._cluster.flush)
 
     def scrape(self, exposition: Callable[[], str], job: str, interval_s: float = 30.0) -> None:
         """Scrape one more program, e.g. the autoscaler itself."""
@@ -52,6 +52,10 @@ class MetricsSource:
 
     def step(self) -> float | None:
         """Take in what changed in the cluster, and scrape what is due."""
+        with self.api.lock:
+            return self._step()
+
+    def _step(self) -> float | None:
         self._cluster.step()
         self._exporters.step()
         due_s = [scraper.step() for scraper in self._scrapers]

@@ -127,7 +127,8 @@ class DcgmExporters:
             self._keys.pop(uid_of(pod), None)
         else:
             self._keys[uid_of(pod)] = notice.key
-        changed[node_of(pod)] = None
+        if _matters(notice):
+            changed[node_of(pod)] = None
 
     def _follow(self, pod: RawObject, *, exists: bool, changed: dict[str, None]) -> None:
         node, uid = node_of(pod), uid_of(pod)
@@ -231,6 +232,14 @@ def _memory_mib(gpu: SimulatedGpu, instance: Instance | None) -> float:
         return float(profile.memory_mib)
     share = instance.placement.size / gpu.model.memory_slices if instance else 1.0
     return float(round(gpu.model.memory_gb * 1024 * share))
+
+
+def _matters(notice: Notice) -> bool:
+    """Say whether a change of a pod may change who holds a device, or its activity."""
+    old, new = notice.old, notice.new
+    if old is None or new is None:
+        return True
+    return phase_of(old) != phase_of(new) or node_of(old) != node_of(new)
 
 
 def _is_active(pod: RawObject) -> bool:

@@ -15,26 +15,36 @@ class Reading:
     value: float
 
 
+# Name and labels of a reading, as the exporter gives them.
+ReadingKey = tuple[str, tuple[tuple[str, str], ...]]
+
+
 class Shelf:
     """The series of one target, by the object they are about."""
 
     def __init__(self, store: SeriesStore, target: Target) -> None:
         self._store = store
         self._target = target
-        self._shown: dict[str, dict[tuple[str, Labels], None]] = {}
+        self._shown: dict[str, dict[ReadingKey, tuple[float, Labels]]] = {}
 
     def show(self, owner: str, readings: Iterable[Reading], at_s: float) -> None:
         """Show these values of an object from a moment on, and none of its others."""
         old = self._shown.get(owner, {})
-        new: dict[tuple[str, Labels], None] = {}
+        new: dict[ReadingKey, tuple[float, Labels]] = {}
         for reading in readings:
-            key = self._store.set(
-                self._target, reading.name, reading.labels, at_s, reading.value
-            )
-            new[reading.name, key] = None
-        for name, key in old:
-            if (name, key) not in new:
-                self._store.end(name, key, at_s)
+            key = (reading.name, tuple(reading.labels.items()))
+            known = old.pop(key, None)
+            # Most values of a changed object are what they were.
+            if known is None or known[0] != reading.value:
+                series = self._store.set(
+                    self._target, reading.name, reading.labels, at_s, reading.value
+                )
+                known = (reading.value, series)
+            new[key] = known
+        kept = {(name, series) for (name, _), (_, series) in new.items()} if old else set()
+        for (name, _), (_, series) in old.items():
+            if (name, series) not in kept:
+                self._store.end(name, series, at_s)
         if new:
             self._shown[owner] = new
         else:

@@ -1,9 +1,10 @@
 """kube-state-metrics and the scheduler's queue, from the objects they are made of."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from autoscaler.ports import NODES, PODS, RawObject
+from autoscaler.ports import NODES, PODS, Kind, RawObject
+from autoscaler.simulation.informer import Key
 from autoscaler.simulation.metrics.family import Reading, Shelf
 from autoscaler.simulation.platform import Platform
 from autoscaler.simulation.pods import (
@@ -24,6 +25,7 @@ from autoscaler.simulation.prometheus.series import SeriesStore, Target
 
 PHASES = ("Pending", "Succeeded", "Failed", "Unknown", "Running")
 UNITS = {"cpu": "core", "memory": "byte", "ephemeral-storage": "byte"}
+QUEUES = ("active", "backoff", "unschedulable", "gated")
 SHOWN_LABELS = (
     "nvidia.com/gpu.product",
     "nvidia.com/mig.config",
@@ -43,39 +45,65 @@ class KubeStateMetrics:
         self._queue = Shelf(store, scheduler)
         self._pod_feed = platform.informers.of(PODS).subscribe()
         self._node_feed = platform.informers.of(NODES).subscribe()
-        self._queued: dict[str, str] = {}
+        self._target = target
+        self._pending: dict[tuple[Kind, Key], tuple[float, RawObject | None]] = {}
+        self._queued: dict[Key, str] = {}
+        self._lengths = dict.fromkeys(QUEUES, 0)
+        self._is_queue_changed = True
 
     def step(self) -> None:
         """Take in what changed."""
+        self.flush()
         now_s = self._platform.now_s()
-        before = len(self._queued), sorted(self._queued.values())
         for notice in self._pod_feed.take():
-            pod = notice.new
-            owner = f"pod/{'/'.join(notice.key)}"
-            self._objects.show(owner, _pod(pod) if pod else (), now_s)
-            self._requeue(owner, pod)
+            self._pending[PODS, notice.key] = (now_s, notice.new)
+            self._requeue(notice.key, notice.new)
         for notice in self._node_feed.take():
-            owner = f"node/{notice.key[1]}"
-            self._objects.show(owner, _node(notice.new) if notice.new else (), now_s)
-        if before != (len(self._queued), sorted(self._queued.values())):
+            self._pending[NODES, notice.key] = (now_s, notice.new)
+        if self._is_queue_changed:
+            self._is_queue_changed = False
             self._show_queue(now_s)
 
-    def _requeue(self, owner: str, pod: RawObject | None) -> None:
-        if pod is None or node_of(pod) or is_finished(pod):
-            self._queued.pop(owner, None)
-        elif pod["spec"].get("schedulingGates"):
-            self._queued[owner] = "gated"
+    def flush(self) -> None:
+        """Show what a scrape may have seen.
+
+        Only the last state of an object before a scrape is ever seen, so states in
+        between are not worked out at all.
+        """
+        if not self._pending:
+            return
+        scrape_s = self._target.last_scrape_s(self._platform.now_s())
+        first_s = next(iter(self._pending.values()))[0]
+        if first_s > scrape_s:
+            return
+        pending, self._pending = self._pending, {}
+        for (kind, key), (at_s, item) in pending.items():
+            if at_s > scrape_s:
+                self._pending[kind, key] = (at_s, item)
+                continue
+            readings = _READERS[kind](item) if item else ()
+            self._objects.show(f"{kind.name}/{'/'.join(key)}", readings, at_s)
+
+    def _requeue(self, key: Key, pod: RawObject | None) -> None:
+        queue = _queue_of(pod) if pod else ""
+        before = self._queued.get(key, "")
+        if queue == before:
+            return
+        self._is_queue_changed = True
+        if queue:
+            self._queued[key] = queue
+            self._lengths[queue] += 1
         else:
-            scheduled = condition(pod, "PodScheduled")
-            self._queued[owner] = "unschedulable" if scheduled else "active"
+            del self._queued[key]
+        if before:
+            self._lengths[before] -= 1
 
     def _show_queue(self, now_s: float) -> None:
-        queues = list(self._queued.values())
         self._queue.show(
             "scheduler",
             (
-                Reading("scheduler_pending_pods", {"queue": queue}, queues.count(queue))
-                for queue in ("active", "backoff", "unschedulable", "gated")
+                Reading("scheduler_pending_pods", {"queue": queue}, number)
+                for queue, number in self._lengths.items()
             ),
             now_s,
         )
@@ -84,6 +112,15 @@ class KubeStateMetrics:
 def resource_label(resource: str) -> str:
     """Return a resource as kube-state-metrics writes it; there is no way back."""
     return re.sub(r"[^a-zA-Z0-9_]", "_", resource)
+
+
+def _queue_of(pod: RawObject) -> str:
+    """Return the scheduler's queue of a pod, empty when it is in none."""
+    if node_of(pod) or is_finished(pod):
+        return ""
+    if pod["spec"].get("schedulingGates"):
+        return "gated"
+    return "unschedulable" if condition(pod, "PodScheduled") else "active"
 
 
 def _always_up(platform: Platform, job: str, interval_s: float, phase_s: float) -> Target:
@@ -164,3 +201,6 @@ def _node(node: RawObject) -> Iterator[Reading]:
         yield Reading("kube_node_status_condition", labels, float(ready == value))
     shown = {f"label_{resource_label(n)}": labels_of(node).get(n, "") for n in SHOWN_LABELS}
     yield Reading("kube_node_labels", {**ids, **shown}, 1)
+
+
+_READERS: Mapping[Kind, Callable[[RawObject], Iterator[Reading]]] = {PODS: _pod, NODES: _node}

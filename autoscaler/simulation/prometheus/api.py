@@ -2,6 +2,7 @@
 
 import math
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -51,17 +52,33 @@ class PrometheusApi:
     ----------
     now
         Time of an instant query that names none.
+    refresh
+        Called before each answer, for sources that put work off.
+
+    Attributes
+    ----------
+    lock
+        Held while a query is answered; whoever changes the store beside it holds it too.
     """
 
-    def __init__(self, store: SeriesStore, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        store: SeriesStore,
+        now: Callable[[], float],
+        refresh: Callable[[], None] = lambda: None,
+    ) -> None:
         self._store = store
         self._now = now
+        self._refresh = refresh
+        self.lock = threading.RLock()
         self.outage = Outage()
 
     def query(self, text: str, at_s: float | None = None) -> RawObject:
         """Return the ``data`` of an instant query; QueryError when it has no answer."""
         at_s = self._now() if at_s is None else at_s
-        value = evaluate(parse(text), self._store, at_s)
+        with self.lock:
+            self._refresh()
+            value = evaluate(parse(text), self._store, at_s)
         kind = type_name(value)
         if isinstance(value, float):
             return {"resultType": kind, "result": [at_s, number_text(value)]}
@@ -90,6 +107,7 @@ class PrometheusApi:
                 "the query resolution (?step=XX)"
             )
         tree = parse(text)
+        self._refresh()
         found: dict[Labels, list[list[float | str]]] = {}
         for number in range(math.floor((end_s - start_s) / step_s + 1e-9) + 1):
             at_s = round(start_s + number * step_s, 3)
@@ -105,7 +123,8 @@ class PrometheusApi:
             body = {"status": "error", "errorType": "unavailable", "error": "out of service"}
             return Reply(self.outage.status, body)
         try:
-            data = self._data(path, parameters)
+            with self.lock:
+                data = self._data(path, parameters)
         except QueryError as error:
             status = 422 if error.kind == "execution" else 400
             body = {"status": "error", "errorType": error.kind, "error": str(error)}
@@ -149,6 +168,7 @@ class PrometheusApi:
 
     def _matching(self, parameters: Parameters) -> list[Series]:
         """Return the series of the ``match[]`` selectors, all without any."""
+        self._refresh()
         start = parameters.get("start")
         since_s = parse_time(start[0], "start") if start else self._now() - LOOKBACK_S
         selectors = [parse(text) for text in parameters.get("match[]") or ()]
