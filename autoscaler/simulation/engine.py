@@ -5,8 +5,8 @@ move, straight to the next timer or event. So nothing depends on the speed of th
 machine, and the same start gives the same run.
 """
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import ceil
 from typing import Protocol
 
@@ -16,6 +16,8 @@ from autoscaler.domain.errors import InvariantError
 from autoscaler.simulation.clock import VirtualClock
 
 MAX_ROUNDS = 1000
+# Real seconds between two looks at whether a request is still open.
+POLL_S = 0.0005
 
 
 class Controller(Protocol):
@@ -26,29 +28,20 @@ class Controller(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Hooks:
-    """What the engine must know of the outside.
+class Engine:
+    """Runs controllers to a fixpoint, then advances to the earliest timer or event.
 
     Parameters
     ----------
     version
-        Changes whenever any object changed; two equal readings around a round of
-        all controllers mean that there is nothing left to do.
-    wait_idle
-        Returns when no request is open, e.g. of an HTTP facade.
+        Changes whenever any object changed: two equal readings around a round of all
+        controllers mean that there is nothing left to do.
     """
 
-    version: Callable[[], object]
-    wait_idle: Callable[[], None] = lambda: None
-
-
-class Engine:
-    """Runs controllers to a fixpoint, then advances to the earliest timer or event."""
-
-    def __init__(self, clock: VirtualClock, hooks: Hooks) -> None:
+    def __init__(self, clock: VirtualClock, version: Callable[[], object]) -> None:
         self.clock = clock
-        self._hooks = hooks
+        self._version = version
+        self._idle_checks: list[Callable[[], bool]] = []
         self._controllers: list[Controller] = []
         self._active: list[Controller] = []
         self._wake_ms: int | None = None
@@ -58,6 +51,10 @@ class Engine:
     def add(self, controller: Controller) -> None:
         """Let a controller take part; those added first act first."""
         self._controllers.append(controller)
+
+    def hold_while_busy(self, is_idle: Callable[[], bool]) -> None:
+        """Keep time still until this is true, e.g. that a server has no open request."""
+        self._idle_checks.append(is_idle)
 
     def call_at(self, time_s: float, action: Callable[[], object]) -> None:
         """Have an action called at an epoch second, before the controllers of that time."""
@@ -83,14 +80,19 @@ class Engine:
     def settle(self) -> None:
         """Run all controllers until nothing changes any more, without moving time."""
         for _ in range(MAX_ROUNDS):
-            self._hooks.wait_idle()
-            before = self._hooks.version()
+            self._wait_idle()
+            before = self._version()
             dues_s = [self._step(controller) for controller in self._controllers]
-            self._hooks.wait_idle()
-            if self._hooks.version() == before:
+            self._wait_idle()
+            if self._version() == before:
                 self._wake_at(dues_s)
                 return
         raise InvariantError("the simulated controllers keep undoing each other's work")
+
+    def _wait_idle(self) -> None:
+        while not all(is_idle() for is_idle in self._idle_checks):
+            # Another thread answers a request; simulated time stands still meanwhile.
+            time.sleep(POLL_S)
 
     def _step(self, controller: Controller) -> float | None:
         # Whoever sleeps inside its own step is waiting: it is not called again meanwhile.

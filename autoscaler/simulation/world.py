@@ -15,7 +15,7 @@ from autoscaler.simulation.config_mount import ConfigMount
 from autoscaler.simulation.device_plugin import DevicePlugin
 from autoscaler.simulation.devices import NodeDevices
 from autoscaler.simulation.disruption import DisruptionController
-from autoscaler.simulation.engine import Engine, Hooks
+from autoscaler.simulation.engine import Engine
 from autoscaler.simulation.feature_discovery import FeatureDiscovery
 from autoscaler.simulation.figures import Observer
 from autoscaler.simulation.fleet import Fleet, build_hardware, configurations, node_body
@@ -89,7 +89,7 @@ class World:
             version=self.store.version_of,
         )
         self.faults = self.platform.faults
-        self.engine = Engine(self.clock, Hooks(version=lambda: self.store.version))
+        self.engine = Engine(self.clock, lambda: self.store.version)
         self._create_objects()
         self.observer = Observer(self.platform, self._whole_gpu_slices())
         self.submitter = Submitter(self.platform)

@@ -4,7 +4,7 @@ import pytest
 
 from autoscaler.domain.errors import InvariantError
 from autoscaler.simulation.clock import VirtualClock
-from autoscaler.simulation.engine import Engine, Hooks, Periodic
+from autoscaler.simulation.engine import Engine, Periodic
 from autoscaler.simulation.timers import Timers, earliest
 
 START_S = 1_700_000_000.0
@@ -35,7 +35,7 @@ class Doubler:
 
 
 def make_engine(board: Board) -> Engine:
-    return Engine(VirtualClock(START_S), Hooks(version=lambda: board.version))
+    return Engine(VirtualClock(START_S), lambda: board.version)
 
 
 def test_controllers_run_to_a_fixpoint_before_time_moves():
@@ -102,6 +102,22 @@ def test_the_world_goes_on_while_one_participant_sleeps():
     engine.run_until(START_S + 50)
     assert calls == [START_S + 10, 8]
     assert engine.clock.now_s() == START_S + 50
+
+
+def test_time_stands_still_while_a_request_is_open():
+    """The engine waits for another thread before it goes on."""
+    board = Board()
+    engine = make_engine(board)
+    looks: list[float] = []
+
+    def is_idle() -> bool:
+        looks.append(engine.clock.now_s())
+        return len(looks) > 3
+
+    engine.hold_while_busy(is_idle)
+    engine.run_until(START_S + 5)
+    assert looks[:3] == [START_S] * 3
+    assert engine.clock.now_s() == START_S + 5
 
 
 def test_periodic_action_may_ask_to_be_called_earlier():
