@@ -7,6 +7,7 @@ from importlib import resources
 from autoscaler.adapters.policy_file import parse_policy
 from autoscaler.domain.policy import Policy, Pool, Strategy
 from autoscaler.domain.policy_check import PRODUCT_LABEL
+from autoscaler.domain.pool import LABEL_VALUE_PATTERN
 
 FILE = "default.yaml"
 
@@ -26,7 +27,8 @@ def default_policy_for(products: Iterable[str]) -> Policy:
     planned. Without any product the policy is the file as it is.
     """
     policy = parse_policy(default_policy_text(), FILE).policy
-    labels = sorted(set(products))
+    # A file may hold what an API server would never take; such a node is in no pool.
+    labels = sorted({text for text in products if re.fullmatch(LABEL_VALUE_PATTERN, text)})
     if not labels:
         return policy
     return policy.model_copy(update={"pools": default_pools(labels)})

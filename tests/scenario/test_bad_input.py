@@ -105,6 +105,15 @@ def test_an_unknown_model_is_held(shell, tmp_path):
     assert result.json["changes"] == []
 
 
+def test_a_product_that_no_label_can_hold_is_in_no_pool(shell, tmp_path):
+    """An API server would never have taken it."""
+    strange = dump_node(labels={"nvidia.com/gpu.product": "-3"})
+    result = plan_of(shell, tmp_path, strange, dump_node("gpu-2"), dump_pod())
+    assert result.code == OK
+    assert "UnknownModel" in holds_of(result)
+    assert [c["node"] for c in result.json["changes"]] == ["gpu-2"]
+
+
 def test_an_unknown_profile_is_held_and_impossible(shell, tmp_path):
     """A node that advertises one is held; a pod that asks for one is told."""
     amounts = {"nvidia.com/mig-9g.90gb": "1"}
