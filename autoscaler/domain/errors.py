@@ -54,6 +54,14 @@ class Refused(ActuationError):
     """The other side said no for good: 401, 403, 422, or NVML "in use"."""
 
 
+class InUse(Refused):
+    """A GPU instance is still held or worked on; it may be free later."""
+
+
+class NoRoom(Refused):
+    """The driver found no room for a GPU instance at its place."""
+
+
 class Diverged(ActuationError):
     """A step reported success but the world disagrees."""
 

@@ -5,9 +5,11 @@ cannot be read is refused as a whole: half a report would be a guess.
 """
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from autoscaler.domain.board import Board
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.geometry import Geometry, GpuInstance
@@ -62,6 +64,48 @@ class Inventory:
     def index_of(self, uuid: str) -> int | None:
         """Return the index of a board, ``None`` when it is not here."""
         return next((gpu.index for gpu in self.gpus if uuid and gpu.uuid == uuid), None)
+
+
+def render_inventory(
+    driver: str, boards: Iterable[Board], holders: Mapping[str, PodRef]
+) -> str:
+    """Return the report on a node's GPUs: compact, the same for the same GPUs.
+
+    Parameters
+    ----------
+    driver
+        Version of the GPU driver.
+    boards
+        All GPUs of the node. Instances without a compute instance are left out, because
+        no pod can have them.
+    holders
+        The pod that holds a device, by the device's UUID.
+    """
+    rows = [_row(board, holders) for board in sorted(boards, key=lambda b: b.index)]
+    return json.dumps({"driver": driver, "gpus": rows}, separators=(",", ":"))
+
+
+def _row(board: Board, holders: Mapping[str, PodRef]) -> dict[str, object]:
+    instances = []
+    for instance in board.instances:
+        if instance.is_bare:
+            continue
+        place, holder = instance.place, holders.get(instance.device)
+        row: dict[str, object] = {
+            "profile": place.profile,
+            "start": place.start,
+            "size": place.size,
+            "id": instance.id,
+            "uuid": instance.device,
+        }
+        instances.append(row if holder is None else {**row, "pod": str(holder)})
+    return {
+        "index": board.index,
+        "uuid": board.uuid,
+        "model": board.product,
+        "migEnabled": board.mig_enabled,
+        "instances": instances,
+    }
 
 
 def inventory_of(node: Node) -> Inventory | None:
