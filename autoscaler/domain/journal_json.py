@@ -7,6 +7,8 @@ from typing import TypeVar
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.geometry import Geometry, GpuInstance
+from autoscaler.domain.pool import Driver
 from autoscaler.domain.rollout import Journal, Layout, State
 
 T = TypeVar("T")
@@ -41,6 +43,8 @@ KEYS: Mapping[str, str] = {
     "manager_pod": "managerPod",
 }
 LAYOUT_KEYS = ("configBefore", "layoutBefore", "observedBefore", "target")
+# Only in the journal of a driver that chooses places.
+AGENT_KEYS = ("driver", "placesBefore", "placesTarget")
 
 
 def journal_to_text(journal: Journal) -> str:
@@ -55,12 +59,26 @@ def journal_to_text(journal: Journal) -> str:
         "layout": layout_to_json(journal.target.gpus),
         "resources": dict(journal.target.resources),
     }
+    if journal.driver is not Driver.MIG_MANAGER:
+        fields["driver"] = journal.driver.value
+        fields["placesBefore"] = places_to_json(journal.before.places)
+        fields["placesTarget"] = places_to_json(journal.target.places)
     return json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def layout_to_json(gpus: tuple[Counts | None, ...]) -> list[dict[str, int] | None]:
     """Return profile counts of each GPU, null for MIG off."""
     return [None if counts is None else dict(counts) for counts in gpus]
+
+
+def places_to_json(
+    places: tuple[Geometry | None, ...],
+) -> list[list[tuple[str, int, int]] | None]:
+    """Return profile, start and size of each instance of each GPU, null for MIG off."""
+    return [
+        None if gpu is None else [(i.profile, i.start, i.size) for i in gpu.instances]
+        for gpu in places
+    ]
 
 
 def journal_from_text(text: str) -> Journal:
@@ -78,7 +96,7 @@ def journal_from_text(text: str) -> Journal:
         raise ConfigError(f"the journal is not JSON: {error}") from error
     if not isinstance(fields, dict):
         raise ConfigError("the journal is not a JSON object")
-    unknown = sorted(set(fields) - set(KEYS.values()) - set(LAYOUT_KEYS))
+    unknown = sorted(set(fields) - set(KEYS.values()) - set(LAYOUT_KEYS) - set(AGENT_KEYS))
     if unknown:
         raise ConfigError(f"the journal has an unknown key: {unknown[0]}")
     return Reader(fields).journal()
@@ -105,11 +123,13 @@ class Reader:
                 self.get("configBefore", as_optional_text),
                 self.get("layoutBefore", as_layout),
                 self.get("observedBefore", as_counts),
+                self.get_or("placesBefore", as_places, ()),
             ),
             target=Layout(
                 as_key("target.config", target.get("config"), as_text),
                 as_key("target.layout", target.get("layout"), as_layout),
                 as_key("target.resources", target.get("resources"), as_counts),
+                self.get_or("placesTarget", as_places, ()),
             ),
             node_uid=self.get("nodeUid", as_text),
             attempt=self.get("attempt", as_whole),
@@ -130,6 +150,7 @@ class Reader:
             gain=self.get("gain", as_time),
             cost=self.get("cost", as_time),
             manager_pod=self.get("managerPod", as_text),
+            driver=self.get_or("driver", as_driver, Driver.MIG_MANAGER),
         )
 
     def get(self, key: str, read: Callable[[object], T]) -> T:
@@ -137,6 +158,10 @@ class Reader:
         if key not in self._fields:
             raise ConfigError(f"the journal lacks {key}")
         return as_key(key, self._fields[key], read)
+
+    def get_or(self, key: str, read: Callable[[object], T], otherwise: T) -> T:
+        """Return one field that may be absent."""
+        return self.get(key, read) if key in self._fields else otherwise
 
 
 def as_key(key: str, value: object, read: Callable[[object], T]) -> T:
@@ -185,6 +210,11 @@ def as_state(value: object) -> State:
     return State(as_text(value))
 
 
+def as_driver(value: object) -> Driver:
+    """Return who cuts the GPUs."""
+    return Driver(as_text(value))
+
+
 def as_optional_time(value: object) -> float | None:
     """Return a number or nothing."""
     return None if value is None else as_time(value)
@@ -227,3 +257,19 @@ def as_layout(value: object) -> tuple[Counts | None, ...]:
 def as_marks(value: object) -> Mapping[str, str | None]:
     """Return previous values of annotations."""
     return {name: as_optional_text(before) for name, before in as_object(value).items()}
+
+
+def as_places(value: object) -> tuple[Geometry | None, ...]:
+    """Return the instances of each GPU with their placements."""
+    return tuple(None if gpu is None else as_geometry(gpu) for gpu in as_list(value))
+
+
+def as_geometry(value: object) -> Geometry:
+    """Return instances with their placements."""
+    return Geometry(tuple(as_instance(row) for row in as_list(value)))
+
+
+def as_instance(value: object) -> GpuInstance:
+    """Return one instance from its profile, start and size."""
+    profile, start, size = as_list(value)
+    return GpuInstance(as_whole(start), as_whole(size), as_text(profile))

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from autoscaler.domain.counts import Counts
+from autoscaler.domain.geometry import Geometry
+from autoscaler.domain.pool import Driver
 
 
 class State(StrEnum):
@@ -57,11 +59,15 @@ class Layout:
         Profile counts of every GPU, in index order; ``None`` for MIG off.
     resources
         What the node then advertises, by resource name.
+    places
+        Where the instances of every GPU are, for a driver that chooses their places;
+        ``None`` for MIG off. Empty where nobody chooses them.
     """
 
     config_name: str | None
     gpus: tuple[Counts | None, ...]
     resources: Counts
+    places: tuple[Geometry | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,8 @@ class Journal:
         What the plan promised, in slice-seconds.
     manager_pod
         Uid of the MIG manager's pod that the repair evicts.
+    driver
+        Who cuts the GPUs.
     """
 
     id: str
@@ -144,8 +152,14 @@ class Journal:
     gain: float = 0.0
     cost: float = 0.0
     manager_pod: str = ""
+    driver: Driver = Driver.MIG_MANAGER
 
     @property
-    def needed(self) -> tuple[Layout, Layout]:
-        """Layouts whose configurations must be known: the way forward and the way back."""
+    def needed(self) -> tuple[Layout, ...]:
+        """Layouts whose configurations must be known: the way forward and the way back.
+
+        The node agent reads the journal and needs none.
+        """
+        if self.driver is Driver.AGENT:
+            return ()
         return self.target, replace(self.before, config_name=self.rollback_name)
