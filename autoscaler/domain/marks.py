@@ -8,6 +8,7 @@ PREFIX = "mig-autoscaler.io/"
 # On nodes.
 ROLLOUT = f"{PREFIX}rollout"
 INVENTORY = f"{PREFIX}inventory"
+AGENT = f"{PREFIX}agent"
 CLOSING = f"{PREFIX}closing"
 IGNORE = f"{PREFIX}ignore"
 HOLD = f"{PREFIX}hold"

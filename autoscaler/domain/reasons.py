@@ -26,6 +26,7 @@ class Reason(StrEnum):
     MANAGED_BY_PROVIDER = "ManagedByProvider"
     TWO_OWNERS = "TwoOwners"
     NO_MIG_MANAGER = "NoMigManager"
+    NO_AGENT = "NoAgent"
     OBSERVE_ONLY = "ObserveOnly"
     OPERATOR_CONFIG = "OperatorConfigMap"
     NOT_READY = "NotReady"
