@@ -51,10 +51,18 @@ class Informer:
     version
         Returns the same for a kind as long as no object of it was written, where that
         is known: it saves the question.
+    by_list
+        Whether changes are found by listing, for clients whose shortest watch takes
+        real time.
     """
 
     def __init__(
-        self, client: ObjectClient, kind: Kind, version: KindVersion | None = None
+        self,
+        client: ObjectClient,
+        kind: Kind,
+        version: KindVersion | None = None,
+        *,
+        by_list: bool = False,
     ) -> None:
         self.objects: dict[Key, RawObject] = {}
         self._client = client
@@ -62,6 +70,7 @@ class Informer:
         self._version = ""
         self._world_version = version
         self._polled: object = None
+        self._by_list = by_list
         self._feeds: list[Feed] = []
 
     def subscribe(self) -> Feed:
@@ -79,7 +88,7 @@ class Informer:
             if present == self._polled:
                 return
             self._polled = present
-        if not self._version:
+        if self._by_list or not self._version:
             self._list()
             return
         try:
@@ -92,6 +101,8 @@ class Informer:
 
     def _list(self) -> None:
         page = self._client.list(self._kind)
+        if page.resource_version == self._version:
+            return
         self._version = page.resource_version
         listed = {key_of(item): item for item in page.items}
         for key in [key for key in self.objects if key not in listed]:
@@ -120,16 +131,25 @@ class Informer:
 class Informers:
     """One informer a kind, shared by all controllers of a process."""
 
-    def __init__(self, client: ObjectClient, version: KindVersion | None = None) -> None:
+    def __init__(
+        self,
+        client: ObjectClient,
+        version: KindVersion | None = None,
+        *,
+        by_list: bool = False,
+    ) -> None:
         self._client = client
         self._version = version
+        self._by_list = by_list
         self._informers: dict[Kind, Informer] = {}
 
     def of(self, kind: Kind) -> Informer:
         """Return the informer of a kind, filled."""
         informer = self._informers.get(kind)
         if informer is None:
-            informer = self._informers[kind] = Informer(self._client, kind, self._version)
+            informer = self._informers[kind] = Informer(
+                self._client, kind, self._version, by_list=self._by_list
+            )
             informer.poll()
         return informer
 

@@ -30,6 +30,8 @@ class Platform:
     version
         Returns the same for a kind as long as no object of it was written; ``None``
         where that is not known.
+    by_list
+        Whether changes are found by listing rather than by watching.
     """
 
     client: ObjectClient
@@ -38,10 +40,13 @@ class Platform:
     faults: Faults = field(default_factory=Faults)
     namespace: str = "gpu-operator"
     version: KindVersion | None = None
+    by_list: bool = False
     informers: Informers = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "informers", Informers(self.client, self.version))
+        object.__setattr__(
+            self, "informers", Informers(self.client, self.version, by_list=self.by_list)
+        )
 
     def now_s(self) -> float:
         """Epoch seconds."""

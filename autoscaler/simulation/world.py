@@ -4,11 +4,18 @@ The same controllers can act on another API server: only this module knows that 
 objects are in memory.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from autoscaler.domain.configuration import render_configurations
-from autoscaler.ports import CONFIG_MAPS, NAMESPACES, NODES, PRIORITY_CLASSES, RawObject
+from autoscaler.ports import (
+    CONFIG_MAPS,
+    NAMESPACES,
+    NODES,
+    PRIORITY_CLASSES,
+    ObjectClient,
+    RawObject,
+)
 from autoscaler.simulation.apiserver.resources import CLUSTER_POLICIES
 from autoscaler.simulation.clock import VirtualClock
 from autoscaler.simulation.config_mount import ConfigMount
@@ -35,6 +42,7 @@ from autoscaler.simulation.timing import Timing
 from autoscaler.simulation.workload import NAMESPACE, Submitter, Task
 
 CONTROLLER_AGENT = "simulation"
+Connect = Callable[[Store, str], ObjectClient]
 # Whoever set the cluster up: a person, as far as managed fields tell.
 FOUNDER_AGENT = "kubectl"
 
@@ -72,9 +80,19 @@ class WorldSettings:
 
 
 class World:
-    """The embedded cluster, brought up and ready at ``settings.start_s``."""
+    """The embedded cluster, brought up and ready at ``settings.start_s``.
 
-    def __init__(self, fleet: Fleet, settings: WorldSettings) -> None:
+    Parameters
+    ----------
+    connect
+        Returns the client through which the controllers act; one in process by default.
+        With another one changes are found by listing.
+    """
+
+    def __init__(
+        self, fleet: Fleet, settings: WorldSettings, connect: Connect | None = None
+    ) -> None:
+        self._connect: Connect = connect or StoreClient
         self.fleet = fleet
         self.settings = settings
         self.clock = VirtualClock(settings.start_s - settings.bring_up_s)
@@ -87,6 +105,7 @@ class World:
             timing=settings.timing,
             namespace=settings.operator_namespace,
             version=self.store.version_of,
+            by_list=connect is not None,
         )
         self.faults = self.platform.faults
         self.engine = Engine(self.clock, lambda: self.store.version)
@@ -99,9 +118,9 @@ class World:
         self._add_controllers()
         self.engine.run_until(settings.start_s)
 
-    def client(self, user_agent: str) -> StoreClient:
+    def client(self, user_agent: str) -> ObjectClient:
         """Return a client of the store under a name that its request log shows."""
-        return StoreClient(self.store, user_agent)
+        return self._connect(self.store, user_agent)
 
     def submit(self, tasks: Iterable[Task]) -> None:
         """Have tasks submitted when they are due."""
