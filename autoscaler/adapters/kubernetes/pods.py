@@ -41,6 +41,7 @@ DEVICE_MOUNT = "/var/run/nvidia-container-devices"
 HOST_NAME = "kubernetes.io/hostname"
 # What the API server writes where nothing is said.
 DEFAULT_GRACE_S = 30.0
+LONGEST_GRACE_S = 1 << 40
 
 
 def pod_from(raw: Mapping[str, object]) -> Pod:
@@ -93,7 +94,8 @@ def pod_from(raw: Mapping[str, object]) -> Pod:
 def _grace_s(spec: Mapping[str, object], faults: list[str]) -> float:
     if spec.get("terminationGracePeriodSeconds") is None:
         return DEFAULT_GRACE_S
-    return float(integer_at(spec, "terminationGracePeriodSeconds", faults, "spec."))
+    seconds = integer_at(spec, "terminationGracePeriodSeconds", faults, "spec.")
+    return float(min(max(seconds, 0), LONGEST_GRACE_S))
 
 
 def _annotations(metadata: Mapping[str, object], faults: list[str]) -> Mapping[str, str]:
