@@ -17,6 +17,13 @@ from pydantic import (
     model_validator,
 )
 
+from autoscaler.domain.demand_rules import (
+    DemandRules,
+    ForecastRules,
+    PeakRules,
+    PendingRules,
+)
+from autoscaler.domain.planning_rules import PastRules, PlanningRules
 from autoscaler.domain.pool import Driver, Pool, Reserve, Strategy
 from autoscaler.domain.quantity import (
     ALL_DAYS,
@@ -34,7 +41,6 @@ from autoscaler.domain.schedule import (
     ScheduledPeak,
 )
 from autoscaler.domain.section import (
-    NOT_YET,
     Name,
     Problem,
     Section,
@@ -62,6 +68,8 @@ __all__ = [
     "MigManager",
     "Mode",
     "NumberOrPercent",
+    "PastRules",
+    "PeakRules",
     "PendingRules",
     "PlanningRules",
     "Policy",
@@ -140,40 +148,6 @@ class Prometheus(Section):
         return self
 
 
-class PendingRules(Section):
-    """Which pending pods count."""
-
-    min_age_s: Duration = duration("0s")
-    """Age from which a pending pod counts as demand. Default: 0s, because a proposal must
-    persist anyway before anything starts."""
-
-
-class ForecastRules(Section):
-    """Demand expected from history."""
-
-    history_s: Duration = duration("14d", positive=True)
-    """How far back to look. Default: 14d, two of each weekday."""
-
-    horizon_s: Duration = duration("4h", positive=True)
-    """How far ahead to look. Default: 4h, longer than re-cutting a fleet takes."""
-
-
-class DemandRules(Section):
-    """What counts as demand."""
-
-    pending: PendingRules = PendingRules()
-    """Which pending pods count."""
-
-    scheduled: Annotated[
-        tuple[ScheduledPeak, ...], Field(json_schema_extra={NOT_YET: True})
-    ] = ()
-    """Demand known to come at times of the week. Default: none."""
-
-    forecast: Annotated[ForecastRules | None, Field(json_schema_extra={NOT_YET: True})] = None
-    """Expect demand from history. Default: off, because a forecast needs weeks of
-    metrics first."""
-
-
 class Budgets(Section):
     """How much may be out of service."""
 
@@ -234,22 +208,6 @@ class LoopRules(Section):
 
     interval_s: Duration = duration("30s", positive=True)
     """Time between two cycles. Default: 30s, about one scrape of metrics."""
-
-
-class PlanningRules(Section):
-    """Constants of the objective."""
-
-    horizon_s: Duration = duration("12000s", positive=True)
-    """Time over which a new mix is counted to serve. Default: 12000s, measured on real
-    traces: with it no mix of their past did better."""
-
-    min_gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.5
-    """Gain over cost from which a change is worth it; no unit. Default: 1.5, a margin
-    against estimates that are too kind."""
-
-    persistence_s: Duration = duration("60s")
-    """Time for which the same change must have been proposed before it starts. Default:
-    60s, so that pods that come and go at once change nothing."""
 
 
 class RolloutRules(Section):

@@ -64,13 +64,12 @@ def demand_problems(demand: DemandRules) -> tuple[Problem, ...]:
 
 
 def demand_warnings(demand: DemandRules) -> tuple[Problem, ...]:
-    """Return the kinds of demand that are not yet counted; paths below ``demand``."""
-    found = []
-    if demand.scheduled:
-        found.append(Problem(("scheduled",), "is not yet in effect: peaks are not planned for"))
-    if demand.forecast is not None:
-        found.append(Problem(("forecast",), "is not yet in effect: nothing is forecast"))
-    return tuple(found)
+    """Return what is said of demand and has no effect; paths below ``demand``."""
+    return tuple(
+        Problem(("scheduled", number), "has no effect: demand.peaks.weight is 0")
+        for number, _ in enumerate(demand.scheduled)
+        if not demand.peaks.weight
+    )
 
 
 def _named_profiles(pool: Pool) -> Iterator[tuple[Path, str]]:

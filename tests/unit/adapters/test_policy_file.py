@@ -304,7 +304,7 @@ def test_keys_without_effect_give_warnings_with_their_place():
     text = HEAD + (
         "pools:\n- {name: a, driver: agent, profiles: [1g.5gb], ceilings: {2g.10gb: 1}}\n"
         "- {name: b, strategy: single, nodeSelector: {nvidia.com/gpu.product: NVIDIA-X1}}\n"
-        "demand:\n  forecast: {history: 14d}\n"
+        "demand:\n  peaks: {weight: 0}\n"
         "  scheduled: [{name: p, start: 09:00, end: 10:00, profiles: {1g.5gb: 1}}]\n"
     )
     warnings = parse_policy(text, "p.yaml").warnings
@@ -313,8 +313,7 @@ def test_keys_without_effect_give_warnings_with_their_place():
         ["p.yaml:5:68", "pools[0].ceilings[2g.10gb]"],
         ["p.yaml:6:23", "pools[1].strategy"],
         ["p.yaml:6:70", "pools[1].nodeSelector[nvidia.com/gpu.product]"],
-        ["p.yaml:8:13", "demand.forecast"],
-        ["p.yaml:9:14", "demand.scheduled"],
+        ["p.yaml:9:15", "demand.scheduled[0]"],
     ]
 
 

@@ -43,9 +43,7 @@ def test_keys_without_effect_are_marked():
         for key, field in place.get("properties", {}).items()
         if NOT_YET in json.dumps(field)
     }
-    assert marked == {
-        "DemandRules.scheduled", "DemandRules.forecast", "Pool.driver", "Pool.strategy"
-    }  # fmt: skip
+    assert marked == {"Pool.driver", "Pool.strategy"}
 
 
 @pytest.mark.parametrize(

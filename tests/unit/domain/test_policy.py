@@ -23,7 +23,12 @@ def read(**changes):
 DEFAULTS = {
     "mode": "dry-run",
     "prometheus": None,
-    "demand": {"pending": {"minAge": "0s"}, "scheduled": [], "forecast": None},
+    "demand": {
+        "pending": {"minAge": "0s"},
+        "scheduled": [],
+        "peaks": {"lead": "30m", "weight": 0.5, "annotations": True},
+        "forecast": None,
+    },
     "disruption": {
         "windows": None,
         "outsideWindows": "none",
@@ -32,7 +37,17 @@ DEFAULTS = {
         "cooldown": "30m",
         "eviction": {"enabled": False, "jobs": False, "unowned": False},
     },
-    "planning": {"horizon": "3h20m", "minGain": 1.5, "persistence": "1m"},
+    "planning": {
+        "horizon": "3h20m",
+        "minGain": 1.5,
+        "persistence": "1m",
+        "homeBonus": 0.1,
+        "hedge": 0.2,
+        "usualService": "50m",
+        "priorJobs": 5.0,
+        "wholeGpuCap": "10%",
+        "past": {"history": "14d", "minHistory": "3d", "refresh": "1d"},
+    },
     "rollout": {
         "drainDeadline": "20m",
         "bindGrace": "10s",
