@@ -4,7 +4,7 @@ Pods alike are judged once in a pass, and a pod that did not fit is looked at ag
 when something it lacked was given back or a node changed.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
 from autoscaler.domain.errors import Conflict, NotFound
@@ -19,22 +19,16 @@ from autoscaler.simulation.pods import (
     node_of,
     uid_of,
 )
-from autoscaler.simulation.scheduling.filters import (
-    ExtraFilter,
-    hard_reason,
-    lacking_resource,
-    reasons_against,
-)
+from autoscaler.simulation.scheduling.cluster import Cluster
+from autoscaler.simulation.scheduling.filters import ExtraFilter, hard_reason, reasons_against
 from autoscaler.simulation.scheduling.preemption import find_preemption
-from autoscaler.simulation.scheduling.room import Room, room_of
+from autoscaler.simulation.scheduling.queue import ANYTHING, Refusals, Waiting
+from autoscaler.simulation.scheduling.room import Room
 from autoscaler.simulation.scheduling.shape import Shape, shape_of
-from autoscaler.simulation.timers import Timers
+from autoscaler.simulation.timers import Timers, earliest
 
-MAX_DOUBLINGS = 20
-MAX_BACKOFF_S = 10.0
 # The message of a pod that still waits is written again no more often than this.
 REFRESH_S = 300.0
-ANYTHING = "*"
 
 
 class Scoring(Enum):
@@ -61,56 +55,6 @@ class SchedulerSettings:
     extra_filters: tuple[ExtraFilter, ...] = ()
 
 
-@dataclass(slots=True)
-class Waiting:
-    """One pod in the queue; ``lacks`` says what would make a new attempt worthwhile."""
-
-    key: Key
-    shape: Shape
-    serial: int
-    attempts: int = 0
-    retry_s: float = 0.0
-    written_s: float | None = None
-    lacks: frozenset[str] = frozenset({ANYTHING})
-    nominated: str = ""
-
-    @property
-    def rank(self) -> tuple[int, int]:
-        """Order in the queue: priority, then arrival."""
-        return -self.shape.priority, self.serial
-
-
-@dataclass(slots=True)
-class Refusals:
-    """How many nodes refused a pod for which reason."""
-
-    number: dict[str, int] = field(default_factory=dict)
-    helpless: int = 0
-    text: str = ""
-    lacks: frozenset[str] = frozenset()
-
-    def conclude(self, num_nodes: int) -> "Refusals":
-        """Work out the text and what was lacking, once for all pods alike."""
-        self.text = self.message(num_nodes)
-        lacks = {lacking_resource(reason) or ANYTHING for reason in self.number}
-        self.lacks = frozenset(lacks or {ANYTHING})
-        return self
-
-    def message(self, num_nodes: int) -> str:
-        """Return the text of the condition, as the scheduler writes it."""
-        if not num_nodes:
-            return "no nodes available to schedule pods"
-        parts = ", ".join(sorted(f"{n} {reason}" for reason, n in self.number.items()))
-        hopeful = num_nodes - self.helpless
-        tries = []
-        if hopeful:
-            tries.append(f"{hopeful} No preemption victims found for incoming pod")
-        if self.helpless:
-            tries.append(f"{self.helpless} Preemption is not helpful for scheduling")
-        head = f"0/{num_nodes} nodes are available"
-        return f"{head}: {parts}. preemption: {head}: {', '.join(tries)}."
-
-
 class Scheduler:
     """Binds pending pods to nodes."""
 
@@ -120,41 +64,31 @@ class Scheduler:
         self._pods = platform.informers.of(PODS)
         self._node_feed = platform.informers.of(NODES).subscribe()
         self._pod_feed = self._pods.subscribe()
-        self._rooms: dict[str, Room] = {}
-        self._homes: dict[str, str] = {}
-        self._shapes: dict[str, Shape] = {}
+        self._cluster = Cluster()
         self._queue: dict[str, Waiting] = {}
         self._awake: dict[str, None] = {}
-        self._given_back: set[str] = set()
-        self._timers: Timers[str] = Timers()
+        self._bindings: dict[str, tuple[Key, str]] = {}
+        self._retries: Timers[str] = Timers()
+        self._due_bindings: Timers[str] = Timers()
         self._serial = 0
 
     def step(self) -> float | None:
         """Take in what changed, then place what may fit now."""
         for notice in self._node_feed.take():
-            self._observe_node(notice)
+            if notice.new is not None:
+                self._cluster.put_node(notice.new)
+            else:
+                self._cluster.drop_node(notice.key[1])
         for notice in self._pod_feed.take():
             self._observe_pod(notice)
-        for uid in self._timers.pop_due(self._platform.now_s()):
-            if uid in self._queue:
-                self._awake[uid] = None
+        now_s = self._platform.now_s()
+        for uid in self._due_bindings.pop_due(now_s):
+            self._bind(uid)
+        for uid in self._retries.pop_due(now_s):
+            self._awake[uid] = None
         self._wake()
         self._place()
-        return self._timers.next_s()
-
-    def _observe_node(self, notice: Notice) -> None:
-        name = notice.key[1]
-        if notice.new is None:
-            self._rooms.pop(name, None)
-        elif name in self._rooms:
-            if not self._rooms[name].update(notice.new):
-                return
-        else:
-            self._rooms[name] = room_of(notice.new)
-            for uid, home in self._homes.items():
-                if home == name:
-                    self._rooms[name].add(uid, self._shapes[uid])
-        self._given_back.add(ANYTHING)
+        return earliest(self._retries.next_s(), self._due_bindings.next_s())
 
     def _observe_pod(self, notice: Notice) -> None:
         pod = notice.new
@@ -165,75 +99,55 @@ class Scheduler:
             return
         uid, home = uid_of(pod), node_of(pod)
         if home:
-            self._settle(uid, home, pod)
-        elif self._is_mine(pod):
-            self._enqueue(notice.key, pod)
-        else:
-            self._queue.pop(uid, None)
+            waiting = self._leave_queue(uid)
+            if not self._cluster.has(uid):
+                self._cluster.put_pod(uid, home, waiting.shape if waiting else shape_of(pod))
+        elif uid not in self._bindings:
+            self._consider(notice.key, uid, pod)
 
-    def _is_mine(self, pod: RawObject) -> bool:
+    def _consider(self, key: Key, uid: str, pod: RawObject) -> None:
+        """Put a pod in the queue if it is ours to place."""
         spec = pod["spec"]
         name = spec.get("schedulerName", "default-scheduler")
-        return (
-            name == self._settings.name
-            and not spec.get("schedulingGates")
-            and not is_terminating(pod)
-        )
+        is_ours = name == self._settings.name and not spec.get("schedulingGates")
+        if not is_ours or is_terminating(pod):
+            self._leave_queue(uid)
+        elif uid not in self._queue:
+            self._serial += 1
+            waiting = self._queue[uid] = Waiting(key, shape_of(pod), self._serial)
+            self._awake[uid] = None
+            nominated = (pod.get("status") or {}).get("nominatedNodeName", "")
+            if nominated:
+                self._nominate(uid, waiting, nominated)
 
-    def _enqueue(self, key: Key, pod: RawObject) -> None:
-        uid = uid_of(pod)
-        if uid in self._queue:
-            return
-        self._serial += 1
-        shape = self._shapes[uid] = shape_of(pod)
-        waiting = self._queue[uid] = Waiting(key, shape, self._serial)
-        self._awake[uid] = None
-        nominated = (pod.get("status") or {}).get("nominatedNodeName", "")
-        if nominated in self._rooms:
-            self._nominate(uid, waiting, nominated)
-
-    def _settle(self, uid: str, home: str, pod: RawObject) -> None:
-        """Note a pod that is bound."""
+    def _leave_queue(self, uid: str) -> Waiting | None:
         waiting = self._queue.pop(uid, None)
+        self._retries.cancel(uid)
         if waiting is not None and waiting.nominated:
-            self._rooms[waiting.nominated].nominated.pop(uid, None)
-        if self._homes.get(uid) == home:
-            return
-        shape = self._shapes.get(uid) or shape_of(pod)
-        self._shapes[uid] = shape
-        self._homes[uid] = home
-        if home in self._rooms:
-            self._rooms[home].add(uid, shape)
+            self._cluster.withdraw(uid, waiting.nominated)
+        return waiting
 
     def _forget(self, uid: str) -> None:
-        waiting = self._queue.pop(uid, None)
-        if waiting is not None and waiting.nominated in self._rooms:
-            self._rooms[waiting.nominated].nominated.pop(uid, None)
-            self._given_back.add(ANYTHING)
-        shape = self._shapes.pop(uid, None)
-        home = self._homes.pop(uid, "")
-        if shape is not None and home in self._rooms and self._rooms[home].remove(uid):
-            self._given_back.update(resource for resource, _ in shape.needs.devices)
-            self._given_back.update({"cpu", "memory", "pods"})
-            if shape.anti_affinity or any(w.shape.anti_affinity for w in self._queue.values()):
-                self._given_back.add(ANYTHING)
+        self._leave_queue(uid)
+        self._bindings.pop(uid, None)
+        self._due_bindings.cancel(uid)
+        self._cluster.drop_pod(uid)
 
     def _wake(self) -> None:
         """Let those try again that lacked what was given back, after their pause."""
-        if not self._given_back:
+        given_back = self._cluster.given_back
+        if not given_back:
             return
         now_s = self._platform.now_s()
         for uid, waiting in self._queue.items():
-            if uid in self._awake or not self._concerns(waiting):
+            concerns = ANYTHING in given_back or not waiting.lacks.isdisjoint(given_back)
+            if uid in self._awake or not concerns:
                 continue
             if waiting.retry_s <= now_s:
                 self._awake[uid] = None
-            elif uid not in self._timers:
-                self._timers.set(uid, waiting.retry_s)
-        self._given_back.clear()
-
-    def _concerns(self, waiting: Waiting) -> bool:
-        return ANYTHING in self._given_back or not waiting.lacks.isdisjoint(self._given_back)
+            elif uid not in self._retries:
+                self._retries.set(uid, waiting.retry_s)
+        given_back.clear()
 
     def _place(self) -> None:
         awake = [(uid, self._queue[uid]) for uid in self._awake if uid in self._queue]
@@ -244,29 +158,28 @@ class Scheduler:
             if refusals is None:
                 home = self._find_home(uid, waiting.shape)
                 if isinstance(home, str):
-                    self._bind(uid, waiting, home)
+                    self._assume(uid, waiting, home)
                     continue
                 refusals = failed[waiting.shape.key] = home
                 if self._preempt(uid, waiting):
                     # Room is being made: pods alike must be judged anew.
                     del failed[waiting.shape.key]
-            self._refuse(uid, waiting, refusals)
+            self._refuse(waiting, refusals)
 
     def _find_home(self, uid: str, shape: Shape) -> str | Refusals:
         refusals = Refusals()
         best: tuple[float, str] | None = None
-        for name in sorted(self._rooms):
-            room = self._rooms[name]
+        rooms = self._cluster.rooms
+        for name in sorted(rooms):
+            room = rooms[name]
             reasons = reasons_against(shape, room, uid, self._settings.extra_filters)
             if reasons:
-                for reason in reasons:
-                    refusals.number[reason] = refusals.number.get(reason, 0) + 1
-                refusals.helpless += bool(hard_reason(shape, room))
+                refusals.add(reasons, is_helpless=bool(hard_reason(shape, room)))
                 continue
             rank = (-self._score(shape, room), name)
             if best is None or rank < best:
                 best = rank
-        return best[1] if best else refusals.conclude(len(self._rooms))
+        return best[1] if best else refusals.conclude(len(rooms))
 
     def _score(self, shape: Shape, room: Room) -> float:
         """Return the score of a node that fits: mean free, or mean taken, share."""
@@ -281,22 +194,32 @@ class Scheduler:
         mean = sum(shares) / len(shares)
         return 1.0 - mean if self._settings.scoring is Scoring.LEAST_ALLOCATED else mean
 
-    def _bind(self, uid: str, waiting: Waiting, home: str) -> None:
-        namespace, name = waiting.key
+    def _assume(self, uid: str, waiting: Waiting, home: str) -> None:
+        """Take a node for a pod; it is bound a little later."""
+        self._leave_queue(uid)
+        self._cluster.put_pod(uid, home, waiting.shape)
+        self._bindings[uid] = (waiting.key, home)
+        at_s = self._platform.after(self._platform.timing.binding, "bind", uid)
+        if at_s > self._platform.now_s():
+            self._due_bindings.set(uid, at_s)
+        else:
+            self._bind(uid)
+
+    def _bind(self, uid: str) -> None:
+        (namespace, name), home = self._bindings.pop(uid)
         target = {"apiVersion": "v1", "kind": "Node", "name": home}
         body = {"metadata": {"name": name, "uid": uid}, "target": target}
         try:
             self._platform.client.post(PODS, namespace, name, "binding", body)
         except (Conflict, NotFound):
             # It is going or gone; the watch will say.
-            return
-        self._settle(uid, home, self._pods.objects[waiting.key])
+            self._cluster.drop_pod(uid)
 
     def _preempt(self, uid: str, waiting: Waiting) -> bool:
         if waiting.nominated and self._is_clearing(waiting.nominated):
             return False
-        rooms = (self._rooms[name] for name in sorted(self._rooms))
-        found = find_preemption(waiting.shape, uid, rooms)
+        rooms = self._cluster.rooms
+        found = find_preemption(waiting.shape, uid, (rooms[name] for name in sorted(rooms)))
         if found is None:
             return False
         pod = self._pods.objects[waiting.key]
@@ -317,19 +240,14 @@ class Scheduler:
         )
 
     def _nominate(self, uid: str, waiting: Waiting, node: str) -> None:
-        if waiting.nominated in self._rooms:
-            self._rooms[waiting.nominated].nominated.pop(uid, None)
+        if waiting.nominated:
+            self._cluster.withdraw(uid, waiting.nominated)
         waiting.nominated = node
-        self._rooms[node].nominated[uid] = waiting.shape
+        self._cluster.nominate(uid, waiting.shape, node)
 
-    def _refuse(self, uid: str, waiting: Waiting, refusals: Refusals) -> None:
+    def _refuse(self, waiting: Waiting, refusals: Refusals) -> None:
         now_s = self._platform.now_s()
-        first_s = self._platform.timing.scheduler_backoff_s
-        waiting.attempts += 1
-        # Doubling is capped before it is computed: pods wait for thousands of attempts.
-        doubled = 2.0 ** min(waiting.attempts - 1, MAX_DOUBLINGS)
-        waiting.retry_s = now_s + min(MAX_BACKOFF_S, first_s * doubled)
-        waiting.lacks = refusals.lacks
+        waiting.refuse(refusals.lacks, now_s, self._platform.timing.scheduler_backoff_s)
         if waiting.written_s is None or now_s - waiting.written_s >= REFRESH_S:
             waiting.written_s = now_s
             self._write(waiting, refusals.text)

@@ -78,6 +78,8 @@ class Timing:
     """Change of the MIG mode, with the reset where one is needed."""
     device_nodes: Span = Span(4.0, 12.0)
     """Device nodes and the device description file after instances changed."""
+    binding: Span = Span(0.0, 0.0)
+    """From the scheduler's choice of a node to the binding: a cordon may come between."""
     scheduler_backoff_s: float = 1.0
     """First pause before an unschedulable pod is tried again; doubles to ten seconds."""
     controller: Span = Span(0.05, 0.3)

@@ -44,9 +44,11 @@ def hard_reason(shape: Shape, room: Room) -> str:
 
 
 def lacking_resource(reason: str) -> str:
-    """Return the resource that a reason says is lacking, empty for other reasons."""
+    """Return what must be given back to end a reason; empty where no pod's end does."""
     if reason == TOO_MANY:
         return "pods"
+    if reason == ANTI_AFFINITY:
+        return ANTI_AFFINITY
     head, _, resource = reason.partition(" ")
     return resource if head == "Insufficient" else ""
 

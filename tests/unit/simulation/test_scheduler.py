@@ -5,6 +5,7 @@ from dataclasses import replace
 from autoscaler.ports import NODES, PODS, PRIORITY_CLASSES
 from autoscaler.simulation.pods import condition
 from autoscaler.simulation.scheduler import SchedulerSettings, Scoring
+from autoscaler.simulation.timing import Span
 from autoscaler.simulation.workload import pod_body
 from tests.worlds import (
     HALVES,
@@ -230,3 +231,25 @@ def test_extra_filter_keeps_instances_free():
     world.run_for(1)
     assert [home(world, f"job-{i}") for i in range(3)] == ["n2", "n2", ""]
     assert "1 closing" in message(world, "job-2")
+
+
+def test_binding_under_way_arrives_after_a_cordon():
+    """The node was open when it was chosen, and nobody checks again."""
+    world = make_world(HALVES, timing=replace(PROMPT, binding=Span(5, 5)))
+    world.submit([task("job", {THREE: 1}), task("other", {THREE: 1}, arrival_s=START_S + 2)])
+    world.run_for(1)
+    assert home(world, "job") == ""
+    cordon(world)
+    world.run_for(5)
+    assert home(world, "job") == "n1"
+    assert home(world, "other") == ""
+
+
+def test_pod_deleted_before_its_binding_gives_its_place_back():
+    """What was taken for it is free for the next one."""
+    world = make_world({"7g.40gb": 1}, timing=replace(PROMPT, binding=Span(5, 5)))
+    world.submit([task("first", {WHOLE: 1}), task("next", {WHOLE: 1}, arrival_s=START_S + 1)])
+    world.run_for(3)
+    world.platform.client.delete(PODS, "jobs", "first")
+    world.run_for(16)
+    assert home(world, "next") == "n1"
