@@ -127,7 +127,9 @@ def test_a_live_plan_changes_nothing(shell, tmp_path):
         access = ("--kubeconfig", api.kubeconfig, "--at", AT)
         for command in (["plan"], ["status"], ["explain", "node/gpu-1"]):
             assert shell.run(*command, *access).code == 0
-        assert "no Prometheus in the policy" in shell.run("plan", *access).out
+        result = shell.run("plan", *access)
+        assert "no Prometheus in the policy" in result.out
+        assert result.err == ""
         assert api.mutations() == []
 
 
