@@ -119,15 +119,20 @@ class Kubelet:
         try:
             self._check_room(node, needs)
             self._devices.of(node).allocate(uid, needs.devices)
-        except (DevicesUnavailable, OutOfResource) as error:
-            reason = getattr(error, "reason", "UnexpectedAdmissionError")
-            body = failed(pod, reason, f"Pod was rejected: {error}", self._platform.stamp())
-            self._platform.try_patch(PODS, pod, body, "status")
+        except DevicesUnavailable as error:
+            self._reject(pod, "UnexpectedAdmissionError", str(error))
+            return
+        except OutOfResource as error:
+            self._reject(pod, f"OutOf{error.resource}", str(error))
             return
         self._runs[uid] = Run(key, node, needs)
         self._take(node, needs, 1)
         span = self._span(pod, starts=True)
         self._timers.set((Step.START, uid), self._platform.after(span, "start", *key, uid))
+
+    def _reject(self, pod: RawObject, reason: str, message: str) -> None:
+        body = failed(pod, reason, f"Pod was rejected: {message}", self._platform.stamp())
+        self._platform.try_patch(PODS, pod, body, "status")
 
     def _check_room(self, node: str, needs: Needs) -> None:
         item = self._nodes.objects.get(("", node))
@@ -268,4 +273,4 @@ class OutOfResource(Exception):
             f"Node didn't have enough resource: {resource}, requested: {wanted}, "
             f"used: {used}, capacity: {room}"
         )
-        self.reason = f"OutOf{resource}"
+        self.resource = resource
