@@ -5,7 +5,7 @@ from dataclasses import replace
 from autoscaler.ports import CONFIG_MAPS, PODS
 from autoscaler.simulation.config_mount import ConfigMount
 from autoscaler.simulation.operands import DEVICE_PLUGIN, EXPORTER, MIG_MANAGER
-from autoscaler.simulation.timing import Span
+from autoscaler.simulation.timing import Span, Timing
 from tests.worlds import (
     CONFIG,
     CONFIG_MAP,
@@ -260,3 +260,35 @@ def test_broken_file_fails_every_run():
     world.run_for(120)
     set_labels(world, {CONFIG: "all-1g.5gb", STATE: None})
     assert states_seen(world, 30) == ["failed"]
+
+
+def test_mount_that_is_not_refreshed_never_shows_new_names():
+    """Until its kubelet catches up every run fails."""
+    world = make_world(HALVES)
+    world.faults.frozen_mounts.add("n1")
+    name = add_configuration(world, {"3g.20gb": 1, "2g.10gb": 2})
+    world.run_for(600)
+    set_labels(world, {CONFIG: name, STATE: None})
+    assert states_seen(world, 30) == ["failed"]
+    world.faults.frozen_mounts.clear()
+    set_labels(world, {CONFIG: None})
+    world.run_for(1)
+    set_labels(world, {CONFIG: name})
+    assert states_seen(world, 120) == ["failed", "pending", "success"]
+
+
+def test_run_is_the_same_for_a_seed_and_another_for_another():
+    """Times are drawn from the seed alone."""
+
+    def finished_at(seed: int) -> float:
+        world = make_world(HALVES, HALVES, timing=Timing(seed=seed))
+        apply_configuration(world, SEVENS, MIXED)
+        start_s = world.clock.now_s()
+        while label(world, STATE) != "success":
+            world.run_for(0.1)
+        return world.clock.now_s() - start_s
+
+    first = finished_at(1)
+    assert first == finished_at(1)
+    assert first != finished_at(2)
+    assert 30 < first < 180
