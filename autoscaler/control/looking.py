@@ -1,9 +1,10 @@
 """One fresh look at a node for its rollout: the reads that its state needs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from autoscaler.control.briefing import Briefing
+from autoscaler.control.driver_agent import uses_agent
 from autoscaler.control.driver_mig_manager import MigManagerDriver, names_for
 from autoscaler.control.outside import Outside
 from autoscaler.domain.assessment import assess
@@ -35,7 +36,7 @@ class Onlooker:
         if node is None or node.uid != journal.node_uid:
             return Seen(node=node, read_at_s=read_at_s)
         pods = self._pods(name, journal)
-        names, problem = names_for(self._driver.read(), journal)
+        names, problem = self._configurations(journal)
         seen = Seen(
             node=node,
             read_at_s=read_at_s,
@@ -50,6 +51,10 @@ class Onlooker:
             manager_pod=manager_of(pods, self._briefing.policy.mig_manager.namespace),
         )
         return self._with_proof(seen, journal)
+
+    def _configurations(self, journal: Journal) -> tuple[Mapping[str, float | None], str]:
+        """Return the known configurations; the agent needs none."""
+        return ({}, "") if uses_agent(journal) else names_for(self._driver.read(), journal)
 
     def node(self, name: str) -> Node | None:
         """Return the node as it is now, ``None`` when it does not exist."""
@@ -68,6 +73,9 @@ class Onlooker:
         """Add where device holders sit, in the one state that needs it."""
         since_s = journal.cordoned_at_s
         if seen.node is None or journal.state is not State.DRAINING or since_s is None:
+            return seen
+        if uses_agent(journal):
+            # Its inventory is on the node itself.
             return seen
         namespace = self._briefing.policy.mig_manager.namespace
         holders = tuple(p for p in seen.pods if uses_gpu(p, namespace))

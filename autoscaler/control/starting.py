@@ -7,6 +7,7 @@ the budgets, every hold, and that each node is still as the plan saw it.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from autoscaler.control.driver_agent import start_of
 from autoscaler.control.driver_mig_manager import MigManagerDriver, rollback_name
 from autoscaler.control.leadership import Leadership
 from autoscaler.control.outside import Outside
@@ -19,7 +20,7 @@ from autoscaler.domain.memory import NO_MEMORY, Memory
 from autoscaler.domain.objects import MetricsView
 from autoscaler.domain.opening import Start, open_rollout
 from autoscaler.domain.plan import NodeChange, Plan
-from autoscaler.domain.policy import Policy
+from autoscaler.domain.policy import Driver, Policy
 from autoscaler.domain.reasons import Block, Reason
 from autoscaler.domain.rollout import Journal, State
 from autoscaler.domain.snapshot import FleetNode, Snapshot
@@ -136,6 +137,8 @@ class Starter:
         if node is None or node.model is None or not self._leadership.guard():
             return Progress(name, error="the lease is lost")
         try:
+            if node.driver is Driver.AGENT:
+                return self._write(start_of(plan, change, node))
             known = self._driver.read()
             if known.problem:
                 return Progress(name, node=node.node, error=known.problem)

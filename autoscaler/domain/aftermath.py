@@ -5,8 +5,10 @@ dies right after it, the node still tells what happened.
 """
 
 from autoscaler.domain.advertised import advertises
+from autoscaler.domain.agent_sight import shows
 from autoscaler.domain.marks import MIG_CONFIG, QUARANTINE
 from autoscaler.domain.objects import Node
+from autoscaler.domain.pool import Driver
 from autoscaler.domain.quarantine import Quarantine
 from autoscaler.domain.reasons import Reason
 from autoscaler.domain.rollout import Journal, Result
@@ -33,6 +35,8 @@ def infer_end(journal: Journal, node: Node | None) -> Finish:
     if node.unschedulable and not journal.was_unschedulable:
         message = "its journal was removed by someone else; the node is left as it is"
         return Finish(Result.GONE, "JournalRemoved", message)
+    if journal.driver is Driver.AGENT:
+        return _by_inventory(journal, node)
     target = journal.target
     if node.labels.get(MIG_CONFIG) == target.config_name and advertises(node, target.resources):
         return Finish(Result.DONE, "Verified", "it offers what it should")
@@ -40,3 +44,15 @@ def infer_end(journal: Journal, node: Node | None) -> Finish:
         return Finish(Result.ABORTED, "Undone", "it is open again and as it was before")
     message = f"mig.config is {node.labels.get(MIG_CONFIG)} and the journal is gone"
     return Finish(Result.FOREIGN, Reason.FOREIGN_CONFIG, message)
+
+
+def _by_inventory(journal: Journal, node: Node) -> Finish:
+    """Return how a rollout of the node agent ended: no label tells, the places do."""
+    for layout, result, reason, message in (
+        (journal.target, Result.DONE, "Verified", "it offers what it should"),
+        (journal.before, Result.ABORTED, "Undone", "it is open again and as it was before"),
+    ):
+        if shows(node, layout, journal.gpus) and advertises(node, layout.resources):
+            return Finish(result, reason, message)
+    message = "it is open, the journal is gone and its GPUs are neither as before nor as asked"
+    return Finish(Result.GONE, "JournalRemoved", message)

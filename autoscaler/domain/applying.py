@@ -14,6 +14,8 @@ from autoscaler.domain.advertised import (
     manager_state,
     paused_labels,
 )
+from autoscaler.domain.agent_report import Way
+from autoscaler.domain.agent_sight import has_become
 from autoscaler.domain.marks import MIG_CONFIG_STATE
 from autoscaler.domain.objects import PodRef
 from autoscaler.domain.reasons import Reason
@@ -77,8 +79,12 @@ def offers(s: Situation, layout: Layout) -> bool:
     """Say whether the node offers a layout, as far as its resources tell.
 
     Two layouts may add up to the same resources; then only the manager's answer to
-    our label, which cannot be an older one, tells them apart.
+    our label, which cannot be an older one, tells them apart. The node agent shows the
+    instances themselves.
     """
+    if s.by_agent:
+        way = Way.BACK if s.journal.state is State.ROLLING_BACK else Way.FORWARD
+        return has_become(s, layout, way)
     if not advertises(s.node, layout.resources):
         return False
     same = folded(s.journal.before.resources) == folded(s.journal.target.resources)

@@ -12,7 +12,7 @@ from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.journal_json import journal_from_text
 from autoscaler.domain.marks import HOLD, MIG_CONFIG, QUARANTINE, ROLLOUT, is_set
 from autoscaler.domain.objects import Node
-from autoscaler.domain.policy import RolloutRules
+from autoscaler.domain.policy import Driver, RolloutRules
 from autoscaler.domain.quarantine import Quarantine
 from autoscaler.domain.reasons import Hold, Reason
 from autoscaler.domain.rollout import Journal, State
@@ -172,7 +172,7 @@ def _changing(seen: Circumstances) -> Iterator[Hold]:
 
 def _foreign(seen: Circumstances) -> Iterator[Hold]:
     journal = seen.journal
-    if journal is None or journal.state not in LABELLED:
+    if journal is None or journal.state not in LABELLED or journal.driver is Driver.AGENT:
         return
     ours = {journal.target.config_name}
     if journal.state is State.ROLLING_BACK:

@@ -6,12 +6,14 @@ Nothing was asked of the GPUs yet, so whatever goes wrong is undone by the relea
 from dataclasses import dataclass, replace
 
 from autoscaler.domain.advertised import is_manager_busy
+from autoscaler.domain.agent_report import Phase
+from autoscaler.domain.agent_sight import answer_to, sitting
 from autoscaler.domain.evictions import evictions, uses_gpu
 from autoscaler.domain.objects import Pod
 from autoscaler.domain.reasons import Reason
 from autoscaler.domain.releasing import release
 from autoscaler.domain.rollout import Result, State
-from autoscaler.domain.situation import Situation
+from autoscaler.domain.situation import AGENT_DEADLINE_S, Situation
 from autoscaler.domain.steps import Evict, PatchNode, Step, WaitReason, WriteConfiguration
 
 
@@ -25,10 +27,13 @@ class Leaving:
         In name order.
     is_exact
         Whether it is known that each of them sits on a GPU that changes.
+    gap
+        Why it is not known.
     """
 
     pods: tuple[Pod, ...]
     is_exact: bool
+    gap: str = ""
 
 
 def close(s: Situation) -> Step:
@@ -44,7 +49,7 @@ def close(s: Situation) -> Step:
         state=State.DRAINING,
         state_since_s=s.now_s,
         cordoned_at_s=s.now_s,
-        config_written_at_s=written_at_s(s),
+        config_written_at_s=None if s.by_agent else written_at_s(s),
     )
     return PatchNode(journal, annotations=s.lacking_marks())
 
@@ -57,6 +62,8 @@ def drain(s: Situation) -> Step:
     if s.lacking_marks() or written_at_s(s) > (s.journal.config_written_at_s or 0.0):
         journal = replace(s.journal, config_written_at_s=written_at_s(s))
         return PatchNode(journal, annotations=s.lacking_marks())
+    if s.by_agent and answer_to(s.node, s.journal) is None:
+        return await_agent(s)
     leaving = must_leave(s)
     if leaving.pods:
         return empty(s, leaving)
@@ -75,7 +82,7 @@ def abort_reason(s: Situation) -> tuple[str, str] | None:
         return "Uncordoned", "someone opened the node again"
     if s.is_aborted:
         return "AbortRequested", "an operator asked for its end"
-    if s.config != s.journal.before.config_name:
+    if s.config != s.journal.before.config_name and not s.by_agent:
         was, now = s.journal.before.config_name, s.config
         return Reason.FOREIGN_CONFIG, f"someone changed mig.config from {was} to {now}"
     if s.seen.verdict is not None:
@@ -84,7 +91,7 @@ def abort_reason(s: Situation) -> tuple[str, str] | None:
         return "ConfigurationProblem", s.seen.configuration_problem
     if s.is_late:
         return "DrainDeadline", late_message(s)
-    return daemon_in_the_way(s)
+    return premise_gone(s) if s.by_agent else daemon_in_the_way(s)
 
 
 def late_message(s: Situation) -> str:
@@ -106,6 +113,34 @@ def daemon_in_the_way(s: Situation) -> tuple[str, str] | None:
     return None
 
 
+def premise_gone(s: Situation) -> tuple[str, str] | None:
+    """Say why the agent cannot do what was planned for the node as it was then.
+
+    A plan for the agent cuts around whoever is there. A pod that has come to an instance
+    which was free then is no reason to keep the node closed until it ends: a new plan
+    cuts around it too.
+    """
+    answer = answer_to(s.node, s.journal)
+    if answer is not None and answer.phase is Phase.FAILED:
+        return "AgentRefused", answer.message
+    leaving = must_leave(s)
+    planned = set(s.journal.evictions)
+    for pod in leaving.pods if leaving.is_exact else ():
+        if pod.deletion_s is None and str(pod.ref) not in planned:
+            return Reason.GPUS_BUSY, f"{pod.ref} has come to an instance that was to go"
+    return None
+
+
+def await_agent(s: Situation) -> Step:
+    """Return the wait for the agent's first look, or the release where nobody looks."""
+    silent_s = s.journal.state_since_s + s.rules.rollout.no_response_s
+    if s.now_s < silent_s:
+        message = "the node agent has not looked since the cordon"
+        return s.wait(WaitReason.NODE_AGENT, message, silent_s)
+    message = "no node agent has looked at the closed node; nothing was changed"
+    return release(s, Result.NO_RESPONSE, Reason.NO_AGENT, message)
+
+
 def upkeep(s: Situation) -> Step | None:
     """Return the write of a configuration that is not there (any more).
 
@@ -118,11 +153,12 @@ def upkeep(s: Situation) -> Step | None:
 def written_at_s(s: Situation) -> float:
     """Return since when all needed configurations are there, epoch seconds.
 
-    Where that is not known, the time of the journal's first look counts, else now.
+    Where that is not known, the time of the journal's first look counts, else now. Where
+    none are needed it is always long ago.
     """
     unknown_s = s.journal.config_written_at_s or s.now_s
     since = (s.seen.configurations.get(x.config_name or "") for x in s.journal.needed)
-    return max(unknown_s if t is None else t for t in since)
+    return max((unknown_s if t is None else t for t in since), default=0.0)
 
 
 def must_leave(s: Situation) -> Leaving:
@@ -132,6 +168,9 @@ def must_leave(s: Situation) -> Leaving:
     mapping of every holder the whole node must be empty. A pod that uses GPUs
     without having asked for one may use any of them.
     """
+    if s.by_agent:
+        found = sitting(s)
+        return Leaving(found.pods, is_exact=not found.gap, gap=found.gap)
     namespace = s.rules.mig_manager.namespace
     holders = tuple(
         sorted((p for p in s.seen.pods if uses_gpu(p, namespace)), key=lambda p: p.ref)
@@ -139,7 +178,7 @@ def must_leave(s: Situation) -> Leaving:
     if len(s.journal.gpus) == len(s.journal.target.gpus):
         return Leaving(holders, is_exact=True)
     if not s.seen.proof.is_proven:
-        return Leaving(holders, is_exact=False)
+        return Leaving(holders, is_exact=False, gap=s.seen.proof.gap)
     changing = set(s.journal.gpus)
     on_gpus = s.seen.proof.gpus
     return Leaving(
@@ -151,7 +190,7 @@ def must_leave(s: Situation) -> Leaving:
 def empty(s: Situation, leaving: Leaving) -> Step:
     """Return the evictions that are allowed, or the wait for the pods to leave."""
     if not leaving.is_exact:
-        message = f"{names(leaving)} may be on GPUs that change: {s.seen.proof.gap}"
+        message = f"{names(leaving)} may be on GPUs that change: {leaving.gap}"
         return s.wait(WaitReason.HOLDERS_UNPROVEN, message)
     planned = set(s.journal.evictions)
     staying = [p for p in leaving.pods if p.deletion_s is None and str(p.ref) in planned]
@@ -195,6 +234,11 @@ def hold_back(s: Situation) -> Step | None:
 
 
 def ask(s: Situation) -> PatchNode:
-    """Return the label patch: from here there is no way but forward or back."""
+    """Return the label patch: from here there is no way but forward or back.
+
+    The node agent takes the journal's state itself for the question.
+    """
+    if s.by_agent:
+        return PatchNode(s.enter(State.APPLYING, AGENT_DEADLINE_S))
     journal = s.enter(State.APPLYING, s.rules.mig_manager.deadline_s)
     return PatchNode(journal, labels=s.relabel(s.journal.target.config_name))

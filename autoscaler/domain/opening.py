@@ -4,13 +4,18 @@ from dataclasses import dataclass
 
 from autoscaler.domain.advertised import advertised
 from autoscaler.domain.counts import Counts
+from autoscaler.domain.geometry import Geometry
 from autoscaler.domain.marks import MIG_CONFIG, QUARANTINE
 from autoscaler.domain.objects import Node
 from autoscaler.domain.plan import NodeChange
+from autoscaler.domain.pool import Driver
 from autoscaler.domain.quarantine import Quarantine
+from autoscaler.domain.resource import supply_of
 from autoscaler.domain.rollout import Journal, Layout, State
 from autoscaler.domain.situation import OUR_MARKS
 from autoscaler.domain.steps import Notice, PatchNode, Rules
+
+Places = tuple[Geometry | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,11 @@ class Start:
         Configuration that brings this layout back.
     model
         Key of the node's GPU model.
+    driver
+        Who cuts the GPUs.
+    places_before, places_after
+        Where the instances of every GPU are, and shall be, for a driver that chooses
+        their places.
     """
 
     plan: str
@@ -37,14 +47,13 @@ class Start:
     layout: tuple[Counts | None, ...]
     rollback_name: str
     model: str = ""
+    driver: Driver = Driver.MIG_MANAGER
+    places_before: Places = ()
+    places_after: Places = ()
 
 
 def open_rollout(start: Start, rules: Rules, now_s: float) -> PatchNode:
-    """Return the patch that closes a node for its change.
-
-    What it offers now is taken from its capacity: a device that is unhealthy today
-    may be back after the device plugin's restart.
-    """
+    """Return the patch that closes a node for its change."""
     node, change = start.node, start.change
     journal = Journal(
         id=f"{node.name}-{int(now_s)}",
@@ -57,9 +66,10 @@ def open_rollout(start: Start, rules: Rules, now_s: float) -> PatchNode:
         before=Layout(
             node.labels.get(MIG_CONFIG),
             start.layout,
-            advertised(node.capacity or node.allocatable),
+            offered_before(start),
+            start.places_before,
         ),
-        target=Layout(change.config_name, change.layout, change.resources),
+        target=Layout(change.config_name, change.layout, change.resources, start.places_after),
         node_uid=node.uid,
         attempt=failures_so_far(node),
         was_unschedulable=node.unschedulable,
@@ -73,6 +83,7 @@ def open_rollout(start: Start, rules: Rules, now_s: float) -> PatchNode:
         serves=tuple(str(pod) for pod in change.serves),
         gain=change.price.gain,
         cost=change.price.cost,
+        driver=start.driver,
     )
     message = f"closed to change {change.config_name}: {layouts_text(start)}"
     return PatchNode(
@@ -81,6 +92,18 @@ def open_rollout(start: Start, rules: Rules, now_s: float) -> PatchNode:
         unschedulable=True,
         notice=Notice("MigRolloutStarted", message),
     )
+
+
+def offered_before(start: Start) -> Counts:
+    """Return what the node offers with the present layout.
+
+    It is taken from its capacity: a device that is unhealthy today may be back after the
+    device plugin's restart. The agent's inventory knows better, because the capacity also
+    holds the rest of an earlier layout for some minutes.
+    """
+    if start.driver is Driver.AGENT:
+        return supply_of(start.layout)
+    return advertised(start.node.capacity or start.node.allocatable)
 
 
 def failures_so_far(node: Node) -> int:

@@ -1,5 +1,7 @@
 """The end of a rollout: one patch that opens the node again and removes the journal."""
 
+from dataclasses import replace
+
 from autoscaler.domain.advertised import is_sane, paused_labels
 from autoscaler.domain.marks import ABORT, QUARANTINE
 from autoscaler.domain.quarantine import Quarantine, backoff_s
@@ -18,6 +20,7 @@ NOTICES = {
     Result.FOREIGN: Notice("MigForeignConfig", "", warning=True),
     Result.NO_RESPONSE: Notice("MigManagerMissing", "", warning=True),
 }
+AGENT_MISSING = "MigAgentMissing"
 
 
 def release(
@@ -39,12 +42,15 @@ def release(
         annotations[ABORT] = None
     ours = s.node.unschedulable and not s.journal.was_unschedulable
     stays = result is Result.QUARANTINED and not is_sane(s.node)
+    notice = replace(NOTICES[result], message=message)
+    if s.by_agent and result is Result.NO_RESPONSE:
+        notice = replace(notice, reason=AGENT_MISSING)
     return PatchNode(
         journal=None,
         labels=labels or {},
         annotations=annotations,
         unschedulable=False if ours and not stays else None,
-        notice=Notice(NOTICES[result].reason, message, NOTICES[result].warning),
+        notice=notice,
         finish=Finish(result, reason, message),
     )
 

@@ -4,8 +4,9 @@ Between the plan and the label there may be twenty minutes of emptying: the pods
 for may run elsewhere by then, the window may close, the node may not be ours any more.
 """
 
+from autoscaler.domain.counts import Counts
 from autoscaler.domain.demand import Demand
-from autoscaler.domain.policy import Disruption, Policy
+from autoscaler.domain.policy import Disruption, Driver, Policy
 from autoscaler.domain.reasons import Block, Reason
 from autoscaler.domain.rollout import Journal
 from autoscaler.domain.snapshot import FleetNode
@@ -19,6 +20,7 @@ STOPPING = frozenset(
         Reason.HELD,
         Reason.MANAGED_BY_PROVIDER,
         Reason.NODE_LEAVING,
+        Reason.NO_AGENT,
         Reason.NO_MIG_MANAGER,
         Reason.OBSERVE_ONLY,
         Reason.OPERATOR_CONFIG,
@@ -60,11 +62,19 @@ def _not_allowed(journal: Journal, policy: Policy) -> Block | None:
     pool = next((p for p in policy.pools if p.name == journal.pool), None)
     if pool is None or pool.profiles is None:
         return None
-    wanted = {name for i in journal.gpus for name in journal.target.gpus[i] or ()}
+    wanted = {name for i in journal.gpus for name in _created(journal, i)}
     refused = sorted(wanted - set(pool.profiles))
     if not refused:
         return None
     return Block(Reason.NOT_ALLOWED, f"pool {pool.name} does not allow {', '.join(refused)}")
+
+
+def _created(journal: Journal, index: int) -> Counts:
+    """Return what a GPU is to get; the node agent lets stay what is to stay."""
+    target = journal.target.gpus[index] or Counts()
+    if journal.driver is Driver.AGENT:
+        return target.minus(journal.before.gpus[index] or Counts())
+    return target
 
 
 def _closed(journal: Journal, rules: Disruption, now_s: float) -> Block | None:

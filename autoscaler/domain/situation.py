@@ -13,6 +13,7 @@ from autoscaler.domain.marks import (
     is_set,
 )
 from autoscaler.domain.objects import Node
+from autoscaler.domain.pool import Driver
 from autoscaler.domain.rollout import Journal, State
 from autoscaler.domain.steps import Rules, Seen, Wait, WaitReason
 
@@ -21,6 +22,10 @@ OUR_MARKS: Mapping[str, str] = {
     KARPENTER_DO_NOT_DISRUPT: "true",
     SCALE_DOWN_DISABLED: "true",
 }
+
+# Cutting eight GPUs takes the agent some minutes, and a device plugin that does not
+# start at first tries again every half minute.
+AGENT_DEADLINE_S = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,11 @@ class Situation:
     def config(self) -> str | None:
         """Present value of the ``mig.config`` label."""
         return self.node.labels.get(MIG_CONFIG)
+
+    @property
+    def by_agent(self) -> bool:
+        """Whether the node agent cuts the GPUs, and no label asks for anything."""
+        return self.journal.driver is Driver.AGENT
 
     @property
     def has_failed(self) -> bool:

@@ -29,6 +29,7 @@ class WaitReason(StrEnum):
     RECONFIGURATION = "Reconfiguration"
     SETTLING = "Settling"
     FOREIGN_CONFIG = "ForeignConfig"
+    NODE_AGENT = "NodeAgent"
     READ_FAILED = "ReadFailed"
     WRITE_FAILED = "WriteFailed"
 

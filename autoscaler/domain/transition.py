@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from autoscaler.domain.applying import apply, mend, roll_back
 from autoscaler.domain.draining import close, drain
+from autoscaler.domain.recutting import cut_back, recut
 from autoscaler.domain.releasing import quarantine
 from autoscaler.domain.rollout import Journal, Result, State
 from autoscaler.domain.situation import Situation
@@ -29,6 +30,13 @@ STATES: Mapping[State, Callable[[Situation], Step]] = {
     State.REPAIRING: mend,
     State.ROLLING_BACK: roll_back,
     State.QUARANTINED: give_up,
+}
+# The agent goes on by itself after a crash, so there is nothing that a repair could do.
+AGENT_STATES: Mapping[State, Callable[[Situation], Step]] = {
+    **STATES,
+    State.APPLYING: recut,
+    State.REPAIRING: recut,
+    State.ROLLING_BACK: cut_back,
 }
 
 
@@ -57,4 +65,6 @@ def next_step(journal: Journal, seen: Seen, rules: Rules, now_s: float) -> Step:
     if (journal.epoch, journal.holder) != (rules.epoch, rules.holder):
         # The new stamp also makes every patch of the old leader stale.
         return PatchNode(replace(journal, epoch=rules.epoch, holder=rules.holder))
-    return STATES[journal.state](Situation(journal, seen.node, seen, rules, now_s))
+    situation = Situation(journal, seen.node, seen, rules, now_s)
+    states = AGENT_STATES if situation.by_agent else STATES
+    return states[journal.state](situation)

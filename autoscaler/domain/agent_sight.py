@@ -1,0 +1,138 @@
+"""What a rollout can tell from the node agent's inventory and answer.
+
+The agent re-cuts around what is in use, so a pod must leave only when it sits on an
+instance that is to be destroyed, and only the inventory says so. It is believed once the
+agent has answered this rollout: then it was read after the node was closed.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from autoscaler.domain.advertised import advertises
+from autoscaler.domain.agent_report import Phase, Report, Way, report_of
+from autoscaler.domain.bundle import effective_request
+from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.evictions import uses_gpu
+from autoscaler.domain.geometry import GpuInstance
+from autoscaler.domain.inventory import Inventory, inventory_of
+from autoscaler.domain.objects import Node, Pod, PodRef
+from autoscaler.domain.resource import GPU
+from autoscaler.domain.rollout import Journal, Layout
+from autoscaler.domain.situation import Situation
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """Pods on instances that are to be destroyed.
+
+    Parameters
+    ----------
+    pods
+        In name order; all device holders where it is not known who sits where.
+    gap
+        Why it is not known; empty when it is.
+    """
+
+    pods: tuple[Pod, ...]
+    gap: str = ""
+
+
+def answer_to(node: Node, journal: Journal, way: Way | None = None) -> Report | None:
+    """Return the agent's answer to a rollout, if it has given one.
+
+    Parameters
+    ----------
+    way
+        Only an answer about this way counts; ``None`` takes any.
+    """
+    report = report_of(node)
+    if report is None or report.rollout != journal.id:
+        return None
+    return report if way is None or report.way is way else None
+
+
+def readable_inventory(node: Node) -> Inventory | None:
+    """Return the report on a node's GPUs; one that cannot be read shows nothing."""
+    try:
+        return inventory_of(node)
+    except ConfigError:
+        return None
+
+
+def shows(node: Node, layout: Layout, gpus: Iterable[int]) -> bool:
+    """Say whether the inventory shows a layout's instances at their places.
+
+    Parameters
+    ----------
+    gpus
+        Indexes of the GPUs to compare.
+    """
+    inventory = readable_inventory(node)
+    if inventory is None or len(inventory.gpus) != len(layout.places):
+        return False
+    return all(inventory.gpus[i].geometry == layout.places[i] for i in gpus)
+
+
+def has_become(s: Situation, layout: Layout, way: Way) -> bool:
+    """Say whether the node is what a rollout asked the agent for.
+
+    Amounts can be the same before and after with the instances elsewhere, so the agent
+    must have seen the device plugin start anew, and the inventory show the places.
+    """
+    answer = answer_to(s.node, s.journal, way)
+    if answer is None or answer.phase is not Phase.DONE:
+        return False
+    return shows(s.node, layout, s.journal.gpus) and advertises(s.node, layout.resources)
+
+
+def sitting(s: Situation) -> Sitting:
+    """Return the pods on instances that the target of a rollout does not keep."""
+    namespace = s.rules.mig_manager.namespace
+    holders = sorted((p for p in s.seen.pods if uses_gpu(p, namespace)), key=lambda p: p.ref)
+    if not holders:
+        return Sitting(())
+    if answer_to(s.node, s.journal) is None:
+        return Sitting(tuple(holders), "the node agent has not looked since the cordon")
+    inventory = readable_inventory(s.node)
+    if inventory is None or len(inventory.gpus) != len(s.journal.target.places):
+        return Sitting(tuple(holders), "the inventory does not show the GPUs of the plan")
+    seats = _seats(inventory)
+    for pod in holders:
+        gap = _gap(pod, seats.get(pod.ref, ()))
+        if gap:
+            return Sitting(tuple(holders), gap)
+    doomed = _doomed(s.journal, inventory)
+    return Sitting(tuple(p for p in holders if doomed.intersection(seats.get(p.ref, ()))))
+
+
+Seats = dict[PodRef, tuple[tuple[int, GpuInstance], ...]]
+
+
+def _seats(inventory: Inventory) -> Seats:
+    seats: Seats = {}
+    for gpu in inventory.gpus:
+        for pod, instance in gpu.holders:
+            seats[pod] = (*seats.get(pod, ()), (gpu.index, instance))
+    return seats
+
+
+def _gap(pod: Pod, seats: tuple[tuple[int, GpuInstance], ...]) -> str:
+    """Return what is not known of a pod's instances, empty when all are."""
+    request = effective_request(pod)
+    if pod.faults or not request:
+        return f"pod {pod.ref} uses GPUs without saying how many"
+    # Whole GPUs are boards with MIG off, of which no instance is ever destroyed.
+    number = request.total() - request[GPU]
+    if len(seats) < number:
+        return f"pod {pod.ref} holds {number} instances, the inventory shows {len(seats)}"
+    return ""
+
+
+def _doomed(journal: Journal, inventory: Inventory) -> set[tuple[int, GpuInstance]]:
+    found: set[tuple[int, GpuInstance]] = set()
+    for index in journal.gpus:
+        place = journal.target.places[index]
+        kept = () if place is None else place.instances
+        present = inventory.gpus[index].geometry.instances
+        found |= {(index, instance) for instance in present if instance not in kept}
+    return found
