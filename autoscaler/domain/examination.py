@@ -30,7 +30,7 @@ from autoscaler.domain.identity import Identity, identify
 from autoscaler.domain.inventory import Inventory, InventoryGpu, inventory_of
 from autoscaler.domain.marks import MIG_CONFIG
 from autoscaler.domain.objects import Node, Pod, PodRef
-from autoscaler.domain.ownership import manager_holds, owner_holds, scope_holds
+from autoscaler.domain.ownership import agent_holds, manager_holds, owner_holds, scope_holds
 from autoscaler.domain.pool import Driver, Pool, Strategy
 from autoscaler.domain.reasons import Hold, Reason
 from autoscaler.domain.resource import is_gpu_resource, supply_of
@@ -169,6 +169,8 @@ def _pool_holds(finding: Finding, pool: Pool | None, evidence: Evidence) -> Iter
     if pool is None:
         return
     yield from scope_holds(node, pool, finding.identity.strategy)
+    has_report = finding.inventory is not None or bool(finding.problems)
+    yield from agent_holds(node, pool, has_report=has_report)
     if not finding.circumstances.is_changing:
         confirms = finding.composition.confirms
         yield from manager_holds(node, pool, managed=evidence.managed, confirms=confirms)

@@ -72,9 +72,6 @@ def scope_holds(node: Node, pool: Pool, strategy: Strategy) -> Iterator[Hold]:
     strategy
         What the node's own label says, else the policy.
     """
-    if pool.driver is Driver.AGENT:
-        text = f"pool {pool.name} uses the driver agent, which only observes so far"
-        yield _hold(Reason.OBSERVE_ONLY, text, node)
     if strategy is not pool.strategy:
         text = f"it runs MIG strategy {strategy}, pool {pool.name} is for {pool.strategy}"
         yield _hold(Reason.OBSERVE_ONLY, text, node)
@@ -86,7 +83,7 @@ def scope_holds(node: Node, pool: Pool, strategy: Strategy) -> Iterator[Hold]:
 def manager_holds(
     node: Node, pool: Pool, *, managed: frozenset[str] | None, confirms: bool
 ) -> Iterator[Hold]:
-    """Yield the hold of a node where nobody would obey a label.
+    """Yield the hold of a node where nobody would obey a label, or where two would act.
 
     Parameters
     ----------
@@ -96,6 +93,7 @@ def manager_holds(
         Whether the node advertises what its label promises: somebody obeyed it.
     """
     if pool.driver is not Driver.MIG_MANAGER:
+        yield from _rivals(node, pool, managed)
         return
     deployed = node.labels.get(MANAGER_LABEL)
     config = node.labels.get(MIG_CONFIG)
@@ -108,6 +106,29 @@ def manager_holds(
     else:
         return
     yield _hold(Reason.NO_MIG_MANAGER, text, node)
+
+
+def agent_holds(node: Node, pool: Pool, *, has_report: bool) -> Iterator[Hold]:
+    """Yield the hold of a node whose agent has not shown its GPUs.
+
+    Parameters
+    ----------
+    has_report
+        Whether there is an inventory on the node, readable or not.
+    """
+    if pool.driver is Driver.AGENT and not has_report:
+        text = "no node agent has reported its GPUs, so nobody would change them"
+        yield _hold(Reason.NO_AGENT, text, node)
+
+
+def _rivals(node: Node, pool: Pool, managed: frozenset[str] | None) -> Iterator[Hold]:
+    """Yield the hold of a node of the agent where MIG manager would undo its work."""
+    if managed is not None and node.name in managed:
+        text = (
+            f"two owners: pool {pool.name} uses the node agent and MIG manager is ready"
+            f" there too; {MANAGER_LABEL}=false keeps it away"
+        )
+        yield _hold(Reason.TWO_OWNERS, text, node)
 
 
 def _provider(node: Node) -> str:

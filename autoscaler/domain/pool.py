@@ -98,12 +98,11 @@ class Pool(Section):
     """Labels that a node of the pool carries, all of them. Default: none, which takes
     every node with NVIDIA GPUs."""
 
-    driver: Annotated[Driver, _choices([*Driver], frozenset({Driver.AGENT}))] = (
-        Driver.MIG_MANAGER
-    )
-    """How GPUs are changed: mig-manager sets the label that NVIDIA's MIG manager obeys;
-    agent uses this project's own node agent. Default: mig-manager, because it needs no
-    privileged pod of ours. Until the agent exists, a pool with it is only observed."""
+    driver: Driver = Driver.MIG_MANAGER
+    """How GPUs are changed: mig-manager sets the label that NVIDIA's MIG manager obeys and
+    re-cuts GPUs that no pod holds; agent uses this project's own node agent, which also
+    re-cuts the free part of a GPU in use. MIG manager must not run on nodes of the agent.
+    Default: mig-manager, because it needs no privileged pod of ours."""
 
     strategy: Annotated[Strategy, _choices([*Strategy], frozenset({Strategy.SINGLE}))] = (
         Strategy.MIXED

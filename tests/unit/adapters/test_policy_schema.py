@@ -43,7 +43,7 @@ def test_keys_without_effect_are_marked():
         for key, field in place.get("properties", {}).items()
         if NOT_YET in json.dumps(field)
     }
-    assert marked == {"Pool.driver", "Pool.strategy"}
+    assert marked == {"Pool.strategy"}
 
 
 @pytest.mark.parametrize(

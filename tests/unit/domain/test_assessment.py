@@ -164,7 +164,7 @@ def test_an_inventory_pins_what_is_held_where_it_is():
     found = only(assessed(own, pod("p", "3g.20gb", node="node-a"), under=agent))
     assert [str(gpu.pinned) for gpu in found.gpus] == ["3g.20gb@4", "empty"]
     assert [gpu.held for gpu in found.gpus] == [Counts({"3g.20gb": 1}), Counts()]
-    assert reasons(found) == {Reason.OBSERVE_ONLY}
+    assert reasons(found) == set()
 
 
 def test_a_holder_that_the_api_does_not_know_holds_nothing():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.ownership import manager_holds, owner_holds, scope_holds
+from autoscaler.domain.ownership import agent_holds, manager_holds, owner_holds, scope_holds
 from autoscaler.domain.pool import Driver, Strategy
 from autoscaler.domain.reasons import Reason
 from tests.builders import node, pod
@@ -94,10 +94,8 @@ def scope(runs=Strategy.MIXED, **changes):
 
 
 def test_pools_that_are_only_observed_are_told():
-    """Driver agent, and strategies other than mixed."""
-    assert scope() == []
-    (agent,) = scope(driver=Driver.AGENT)
-    assert "agent" in agent
+    """Strategies other than mixed."""
+    assert scope() == scope(driver=Driver.AGENT) == []
     (single,) = scope(Strategy.SINGLE, strategy=Strategy.SINGLE)
     assert "single is only observed" in single
     (other,) = scope(Strategy.SINGLE)
@@ -117,6 +115,21 @@ def test_e07_a_node_without_a_ready_manager_is_told_where_that_is_known():
     (text,) = managed(node(), managed=frozenset({"node-b"}))
     assert "no MIG manager is ready" in text
     assert managed(node(), managed=frozenset(), driver=Driver.AGENT) == []
+
+
+def test_where_the_agent_cuts_a_ready_manager_is_a_second_owner():
+    """It would apply its label again at its next start."""
+    (text,) = managed(node(), managed=frozenset({"node-a"}), driver=Driver.AGENT)
+    assert "two owners" in text
+    assert "nvidia.com/gpu.deploy.mig-manager=false" in text
+
+
+def test_a_node_whose_agent_is_silent_is_told():
+    """Without an inventory nobody is there to change it."""
+    (hold,) = agent_holds(node(), pool(driver=Driver.AGENT), has_report=False)
+    assert hold.reason is Reason.NO_AGENT
+    assert list(agent_holds(node(), pool(driver=Driver.AGENT), has_report=True)) == []
+    assert list(agent_holds(node(), pool(), has_report=False)) == []
 
 
 def test_e07_a_label_without_any_answer_tells_that_nobody_reads_it():
