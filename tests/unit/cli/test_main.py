@@ -72,13 +72,14 @@ def test_validate_tells_good_from_bad(shell, tmp_path):
     assert f"{good}: valid" in shell.run("validate", good, bad).out
 
 
-def test_validate_warns_of_what_has_no_effect_yet(shell, tmp_path):
+def test_validate_warns_of_what_has_no_effect(shell, tmp_path):
     """The file is valid all the same."""
-    policy = write_policy(tmp_path, "    driver: agent")
+    peak = '{name: a, start: "09:00", end: "10:00", timeZone: UTC, profiles: {3g.20gb: 2}}'
+    policy = write_policy(tmp_path, f"demand: {{peaks: {{weight: 0}}, scheduled: [{peak}]}}")
     result = shell.run("validate", policy)
     assert result.code == 0
     assert "warning: " in result.err
-    assert "pools[0].driver" in result.err
+    assert "demand.scheduled[0]" in result.err
 
 
 def test_capacity_is_the_fewest_gpus(shell):
