@@ -51,6 +51,27 @@ class DemandGroup:
         return len(self.pods)
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Announced:
+    """Instances that people say will be asked for, and that no pod asks for yet.
+
+    Parameters
+    ----------
+    source
+        Who says so: ``policy release-peak``, ``CronJob team-x/nightly``.
+    resource, number
+        What is still to come.
+    start_s, end_s
+        From when to when it is wanted, epoch seconds; infinity for an end not known.
+    """
+
+    source: str
+    resource: str
+    number: int
+    start_s: float
+    end_s: float
+
+
 @dataclass(frozen=True, slots=True)
 class Demand:
     """All demand of one moment.
@@ -72,6 +93,10 @@ class Demand:
     fits_today
         Pods of ``groups`` that free capacity of today's layout serves already, with
         the node that could take each: no change can help them.
+    announced
+        Peaks that count now: a hedge too, of a worth of its own.
+    notices
+        What could not be read of work to come, one sentence each.
     """
 
     groups: tuple[DemandGroup, ...] = ()
@@ -80,3 +105,5 @@ class Demand:
     ignored: tuple[PodNote, ...] = ()
     impossible: tuple[PodNote, ...] = ()
     fits_today: tuple[PodNote, ...] = ()
+    announced: tuple[Announced, ...] = ()
+    notices: tuple[str, ...] = ()

@@ -60,6 +60,7 @@ def digest(snapshot: Snapshot, demand: Demand, *others: str) -> str:
         "ignored": _notes(demand.ignored),
         "impossible": _notes(demand.impossible),
         "fits": _notes(demand.fits_today),
+        "announced": [[a.source, a.resource, a.number] for a in demand.announced],
         "others": others,
     }
     return _hash(content)

@@ -74,6 +74,7 @@ class Reason(StrEnum):
     NO_CAPACITY = "NoCapacity"
     GPUS_BUSY = "GpusBusy"
     NOT_WORTH_IT = "NotWorthIt"
+    WHOLE_GPU_CAP = "WholeGpuCap"
     # A change is blocked for now.
     PAUSED = "Paused"
     OUTSIDE_WINDOW = "OutsideWindow"

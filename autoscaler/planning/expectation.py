@@ -1,4 +1,4 @@
-"""What is wanted beyond the pods that wait: queued work, and what the past makes likely."""
+"""What is wanted beyond the pods that wait: peaks, queued work, and what is likely."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -54,12 +54,20 @@ def pending_by_pool(
 
 
 def hedges_of(demand: Demand, worth: Worth, pending: Pending) -> tuple[Hedge, ...]:
-    """Return the instances for queued work, then those that the past makes likely."""
-    hedges = [
+    """Return the instances for peaks and queued work, then those that are likely.
+
+    What is announced or queued is part of what is likely, and counts once.
+    """
+    announced = Counts()
+    for own in demand.announced:
+        announced = announced.plus({own.resource: own.number})
+    hedges = [Hedge(name, number, worth.of_peak(name)) for name, number in announced.items()]
+    hedges += [
         Hedge(name, number, worth.of_hedge(name)) for name, number in demand.queued.items()
     ]
     for (pool, name), reach in sorted(worth.history.reach.items()):
         wanted = _running(demand, pool, name) + pending.get((pool, name), 0)
+        wanted += announced[name] + demand.queued[name]
         hedges += [
             Hedge(name, number, worth.of_hedge(name, chance), pool)
             for number, chance in hedge_steps(reach, wanted)

@@ -57,11 +57,14 @@ class PoolTerms:
         Seconds from the cordon until a changed node is settled.
     wants_whole
         Whether the pool lacks nodes that offer whole GPUs only.
+    capped
+        Resources of which no more than so many may be created.
     """
 
     allowed: Mapping[str, Allowed]
     out_of_service_s: float
     wants_whole: bool = False
+    capped: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -105,7 +108,7 @@ class Menus:
         targets = targets_of(gpu, model, node.driver, allowed)
         entries = [(self._gains(gpu.counts, target.after), target) for target in targets]
         entries.sort(key=lambda entry: -self._kept_slices(gpu, model, entry[1]))
-        chosen = self._useful(entries, is_limited=bool(allowed.limited))
+        chosen = self._useful(entries, terms.capped, is_limited=bool(allowed.limited))
         chosen.sort(key=lambda entry: entry[0])
         cost = self.gpu_cost(gpu, node, zone)
         options = tuple(Option(gains, cost) for gains, _ in chosen)
@@ -176,19 +179,23 @@ class Menus:
             for name, number in gpu.counts.items()
         )
 
-    def _useful(self, entries: list[Entry], *, is_limited: bool) -> list[Entry]:
+    def _useful(
+        self, entries: list[Entry], capped: frozenset[str], *, is_limited: bool
+    ) -> list[Entry]:
         """Drop what an earlier entry, or staying, does at least as well at no other price.
 
         Where a profile is limited, fewer instances may be better, so that only equals
-        are dropped.
+        are dropped; of capped resources the others have to bring as many.
         """
         effects: list[dict[str, int]] = [{}]
-        most = dict(self.needs) if not is_limited else {}
+        most = {n: k for n, k in self.needs.items() if not is_limited and n not in capped}
         effects += [{n: min(gain, most.get(n, gain)) for n, gain in g} for g, _ in entries]
 
         def is_beaten(own: int, other: int) -> bool:
             if is_limited:
                 return other < own and effects[other] == effects[own]
+            if any(effects[other].get(n, 0) != effects[own].get(n, 0) for n in capped):
+                return False
             at_least = _covers(effects[other], effects[own])
             return at_least and (other < own or not _covers(effects[own], effects[other]))
 

@@ -102,7 +102,7 @@ def make_plan(
             unserved=tuple(sorted(unserved)),
             holds=tuple(sorted((*snapshot.holds, *holds_of(problem, snapshot, choice)))),
             optimality=_optimality(settlement),
-            notices=_notices(problem, settlement),
+            notices=(*demand.notices, *_notices(problem, settlement)),
             terms=terms_of(priced),
         )
     )

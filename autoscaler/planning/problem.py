@@ -13,6 +13,7 @@ from autoscaler.planning.menu import Menus
 from autoscaler.planning.mix import Mix, Rule, Want
 from autoscaler.planning.rules import PoolRule, rules_of
 from autoscaler.planning.terms import needs_of, shares_of, terms_of_pool
+from autoscaler.planning.whole_gpu_cap import cap_rules
 from autoscaler.planning.worth import ValueHistory, Worth, slices_by_resource
 
 
@@ -65,11 +66,24 @@ def state_problem(
     """
     nodes = (*snapshot.nodes, *snapshot.outsiders)
     models = sorted({n.model for n in nodes if n.model is not None}, key=lambda m: m.key)
+    known = history or ValueHistory()
     worth = Worth(
-        policy.planning.horizon_s, slices_by_resource(models), history or ValueHistory()
+        policy.planning.horizon_s,
+        slices_by_resource(models),
+        known,
+        policy.planning,
+        policy.demand.peaks.weight,
     )
     groups = tuple(sorted((g for g in demand.groups if g.number), key=_order_of))
-    rules = tuple(r for pool in policy.pools for r in rules_of(pool, snapshot, now_s))
+    cap = policy.planning.whole_gpu_cap
+    rules = tuple(
+        rule
+        for pool in policy.pools
+        for rule in (
+            *rules_of(pool, snapshot, now_s),
+            *cap_rules(pool, snapshot, known.home, cap, now_s),
+        )
+    )
     pending = pending_by_pool(groups, snapshot.nodes)
     hedges = hedges_of(demand, worth, pending)
     eligible = [group.eligible for group in groups]

@@ -27,6 +27,12 @@ class RuleKind(StrEnum):
     FLOOR = "floor"
     CEILING = "ceiling"
     RESERVE = "reserve"
+    CAP = "whole-gpu-cap"
+
+    @property
+    def is_most(self) -> bool:
+        """Whether it says how many there may be at most."""
+        return self in {RuleKind.CEILING, RuleKind.CAP}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ class PoolRule:
     name
         Profile, ``WHOLE_NODE`` or ``MARKED_NODE``.
     limit
-        Instances or nodes there shall be at least, or at most for a ceiling.
+        Instances or nodes there shall be at least, or at most for a ceiling or cap.
     present
         How many there are.
     slices
@@ -64,7 +70,7 @@ class PoolRule:
     @property
     def is_met(self) -> bool:
         """Whether the fleet keeps it as it is."""
-        if self.kind is RuleKind.CEILING:
+        if self.kind.is_most:
             return self.present <= self.limit
         return self.present >= self.limit
 
@@ -80,7 +86,7 @@ class PoolRule:
         largest_weight
             Largest priority weight of any demand: rules outweigh it too.
         """
-        is_most = self.kind is RuleKind.CEILING
+        is_most = self.kind.is_most
         return Rule(
             name=self.resource,
             zones=zones,
@@ -121,10 +127,10 @@ def rules_of(pool: Pool, snapshot: Snapshot, now_s: float) -> tuple[PoolRule, ..
     models = {node.model for node in nodes if node.model is not None}
     found = _reserve_rules(pool, nodes, snapshot.pools_total.get(pool.name, len(nodes)))
     floors = active_floors(pool, now_s)
-    present = _instances(nodes) if floors else Counts()
+    present = instances_of(nodes) if floors else Counts()
     # What reserved nodes offer is wished for, so it does not count against a ceiling.
     cut = (node for node in nodes if not node.reserved)
-    limited = _instances(cut) if pool.ceilings else Counts()
+    limited = instances_of(cut) if pool.ceilings else Counts()
     limits = (
         (RuleKind.FLOOR, floors.items(), present),
         (RuleKind.CEILING, sorted(pool.ceilings.items()), limited),
@@ -160,7 +166,7 @@ def broken(rule: PoolRule, short: int, cause: str) -> Hold | None:
     cause
         What stands in the way, one clause; may be empty.
     """
-    if not short or rule.kind is RuleKind.CEILING:
+    if not short or rule.kind.is_most:
         return None
     have = rule.limit - short
     why = f": {cause}" if cause else ""
@@ -174,8 +180,14 @@ def broken(rule: PoolRule, short: int, cause: str) -> Hold | None:
     return Hold(Reason.FLOOR_IMPOSSIBLE, text)
 
 
-def _instances(nodes: Iterable[FleetNode]) -> Counts:
-    """Return the instances of nodes by resource, held ones included."""
+def instances_of(nodes: Iterable[FleetNode]) -> Counts:
+    """Return the instances of nodes by resource, held ones included.
+
+    Parameters
+    ----------
+    nodes
+        One that is changing counts with what it is about to offer.
+    """
     total: dict[str, int] = {}
     for node in nodes:
         supply = node.supply if node.target_supply is None else node.target_supply

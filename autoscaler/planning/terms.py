@@ -23,6 +23,8 @@ def needs_of(wants: Iterable[Want], rules: Iterable[PoolRule]) -> Counts:
         for name, number in want.bundle.items():
             needs[name] = needs.get(name, 0) + number * want.number
     for rule in rules:
+        if rule.kind is RuleKind.CAP:
+            continue
         needs[rule.resource] = needs.get(rule.resource, 0) + max(1, rule.limit)
     return Counts(needs)
 
@@ -41,6 +43,11 @@ def terms_of_pool(
         wants_whole=any(
             rule.pool == pool.name and rule.kind is RuleKind.RESERVE and not rule.is_met
             for rule in rules
+        ),
+        capped=frozenset(
+            rule.resource
+            for rule in rules
+            if rule.pool == pool.name and rule.kind is RuleKind.CAP
         ),
     )
 

@@ -10,8 +10,9 @@ from autoscaler.domain.reasons import PodNote, Reason
 from autoscaler.domain.resource import GPU, parse_resource
 from autoscaler.domain.snapshot import FleetNode
 from autoscaler.planning.fleet import is_movable, potential_of
-from autoscaler.planning.mix import Choice, NodeKind, Want
+from autoscaler.planning.mix import ALL_GPUS, Choice, Mix, NodeKind, Rule, Want
 from autoscaler.planning.problem import Problem
+from autoscaler.planning.rules import RuleKind
 
 
 def unserved_pods(problem: Problem, choice: Choice) -> tuple[PodNote, ...]:
@@ -95,6 +96,19 @@ class _Explainer:
                 total += min(want.number, room)
         return total
 
+    def _reached_cap(self, want: Want) -> str:
+        """Return which cap on whole GPUs leaves no more for a want, empty for none."""
+        for own, rule in zip(self._problem.rules, self._problem.mix.rules, strict=True):
+            if own.kind is not RuleKind.CAP or not want.bundle[rule.name]:
+                continue
+            after = rule.present + created(self._problem.mix, self._choice, rule)
+            if want.zones <= rule.zones and after >= own.limit:
+                return (
+                    f"pool {own.pool} has {after} x {own.name}, and no more than {own.limit}"
+                    " are made: the home mix and some (planning.wholeGpuCap)"
+                )
+        return ""
+
     def _not_chosen(self, want: Want) -> tuple[Reason, str]:
         prices = [
             min((self._cheapest.get((zone, name), inf) for zone in want.zones), default=inf)
@@ -108,6 +122,9 @@ class _Explainer:
                 f" costs {least:.0f}"
             )
             return Reason.NOT_WORTH_IT, text
+        capped = self._reached_cap(want)
+        if capped:
+            return Reason.WHOLE_GPU_CAP, capped
         wants = self._problem.mix.wants[: len(self._problem.groups)]
         parts = []
         for name in want.bundle:
@@ -119,6 +136,17 @@ class _Explainer:
         if want.bundle[GPU]:
             text += "; MIG mode is for people to change"
         return Reason.NO_CAPACITY, text
+
+
+def created(mix: Mix, choice: Choice, rule: Rule) -> int:
+    """Return how many instances of a rule's name a choice adds where it holds."""
+    total = 0
+    for (kind, gpu, option), number in choice.taken.items():
+        own = mix.kinds[kind]
+        options = own.node_options if gpu == ALL_GPUS else own.gpus[gpu].options
+        if own.zone in rule.zones and not options[option].makes_whole:
+            total += number * dict(options[option].gains).get(rule.name, 0)
+    return total
 
 
 def _times(most: Counts, want: Want) -> int:

@@ -10,17 +10,10 @@ from dataclasses import dataclass, field
 from math import sqrt
 
 from autoscaler.domain.counts import Counts
+from autoscaler.domain.planning_rules import PlanningRules
 from autoscaler.domain.profile import GpuModel
 from autoscaler.domain.resource import GPU, SHARED_SUFFIX, resource_name
 
-# Extra worth of the instances of the home share. Measured: without it large requests win
-# every tie in overload (up to 15 % longer waits); twice as much loses on other traces.
-HOME_BONUS = 0.1
-# Worth of an instance that nobody asks for yet, times the chance that someone will.
-# Measured: without it free space is cut by accident and cut again at once.
-HEDGE = 0.2
-# Service time at which an instance is worth just its compute slices, in seconds.
-USUAL_SERVICE_S = 3000.0
 # Rules hold whatever demand says: one instance short of a floor outweighs all that a
 # node of eight GPUs could serve instead (56 slices), with room to spare.
 RULE_FACTOR = 100.0
@@ -62,11 +55,17 @@ class Worth:
         Compute slices of an instance, by resource; 1 where unknown.
     history
         What the past says; without it only size counts.
+    rules
+        Constants, those of the horizon and of gain aside.
+    peak_weight
+        Worth of an instance for an announced peak, as a share of one that is waited for.
     """
 
     horizon_s: float
     slices: Mapping[str, int]
     history: ValueHistory = ValueHistory()
+    rules: PlanningRules = field(default_factory=PlanningRules)
+    peak_weight: float = 0.5
 
     def slices_of(self, resource: str) -> int:
         """Return the compute slices of an instance."""
@@ -78,10 +77,11 @@ class Worth:
         Requests that run long count less for their size: in the time that one of them
         holds a GPU, many short ones would have been served.
         """
-        service_s = self.history.service_s.get(resource, USUAL_SERVICE_S)
+        usual_s = self.rules.usual_service_s
+        service_s = self.history.service_s.get(resource, usual_s)
         if not service_s > 0:
-            service_s = USUAL_SERVICE_S
-        return self.slices_of(resource) / sqrt(service_s / USUAL_SERVICE_S)
+            service_s = usual_s
+        return self.slices_of(resource) / sqrt(service_s / usual_s)
 
     def of_bundle(self, bundle: Counts, priority: float = 1.0) -> float:
         """Return the worth of serving a request, in slice-seconds."""
@@ -90,11 +90,15 @@ class Worth:
 
     def of_home(self, resource: str) -> float:
         """Return the extra worth of an instance of the home share, in slice-seconds."""
-        return HOME_BONUS * self.horizon_s * self.weight_of(resource)
+        return self.rules.home_bonus * self.horizon_s * self.weight_of(resource)
 
     def of_hedge(self, resource: str, chance: float = 1.0) -> float:
         """Return the worth of an instance for work to come, in slice-seconds."""
-        return HEDGE * chance * self.horizon_s * self.weight_of(resource)
+        return self.rules.hedge * chance * self.horizon_s * self.weight_of(resource)
+
+    def of_peak(self, resource: str) -> float:
+        """Return the worth of an instance for an announced peak, in slice-seconds."""
+        return self.peak_weight * self.horizon_s * self.weight_of(resource)
 
     def of_rule(self, slices: int, largest_weight: float) -> float:
         """Return the price of missing a rule by so many slices, in slice-seconds."""
