@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest
 # Where tools live that tests use and pip cannot give (kubectl, prometheus).
 export PATH := $(CURDIR)/.tools/bin:$(PATH)
 
-.PHONY: help setup demo test check fmt bench tools ci lock schema
+.PHONY: help setup demo test check fmt bench record tools ci lock
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## (.*)/  \1|\2/' | column -t -s '|'
@@ -43,7 +43,7 @@ check: $(VENV)/.test  ## Format, lint, types, import contracts, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+	$(BIN)/lint-imports
 
 fmt: $(VENV)/.test  ## Format the code and fix what can be fixed
 	$(BIN)/ruff format .
@@ -51,6 +51,12 @@ fmt: $(VENV)/.test  ## Format the code and fix what can be fixed
 
 bench: $(VENV)/.test  ## Time planning on large fleets; prints, never fails on seconds
 	$(BIN)/python -m benchmarks.run
+
+record: $(VENV)/.test  ## Write what is generated anew: schemas, manifests, the README's plan
+	$(BIN)/python -m autoscaler.adapters.policy_schema docs
+	$(BIN)/python -m autoscaler.cli.initial_configuration > deploy/initial/mig-configurations.yaml
+	$(BIN)/python tools/example.py docs/examples/cluster.json
+	$(BIN)/mig-autoscaler $$(sed -n 's/^\$$ mig-autoscaler \(plan --from docs.*\)/\1/p' README.md) | $(BIN)/python tools/readme.py plan
 
 tools: $(VENV)/bin/python  ## Install kubectl and Prometheus where they are missing (as root: Debian packages)
 	tools/install.sh
