@@ -6,7 +6,7 @@ it is asked for none, and that can block what comes later.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from hashlib import blake2b
 from uuid import UUID
@@ -53,7 +53,8 @@ class Instance:
     placement
         Where it is.
     uuid
-        UUID of the MIG device, which is kubelet's device id; never used again.
+        UUID of the MIG device, which is kubelet's device id; never used again. Empty
+        while there is no compute instance.
     """
 
     id: int
@@ -101,14 +102,19 @@ class SimulatedGpu:
         return self._mig_enabled
 
     @property
-    def instances(self) -> tuple[Instance, ...]:
-        """All instances, in placement order."""
+    def gpu_instances(self) -> tuple[Instance, ...]:
+        """All GPU instances, in placement order, those without compute instance included."""
         return tuple(sorted(self._instances.values(), key=lambda i: i.placement))
 
     @property
+    def instances(self) -> tuple[Instance, ...]:
+        """All instances that can be used, in placement order."""
+        return tuple(i for i in self.gpu_instances if i.uuid)
+
+    @property
     def geometry(self) -> Geometry:
-        """The instances with their placements."""
-        return Geometry(tuple(i.placement for i in self._instances.values()))
+        """The instances that can be used, with their placements."""
+        return Geometry(tuple(i.placement for i in self.instances))
 
     @property
     def counts(self) -> Counts:
@@ -117,6 +123,10 @@ class SimulatedGpu:
 
     def create(self, profile_name: str, start: int | None = None) -> Instance:
         """Create an instance, at the lowest legal start unless one is given."""
+        return self.create_compute_instance(self.create_gpu_instance(profile_name, start).id)
+
+    def create_gpu_instance(self, profile_name: str, start: int | None = None) -> Instance:
+        """Create a GPU instance without a compute instance: nobody can use it yet."""
         profile = self.model.profile(profile_name)
         if not self._mig_enabled or profile is None:
             raise self._error(DriverStatus.NOT_SUPPORTED, f"create {profile_name}")
@@ -129,12 +139,35 @@ class SimulatedGpu:
             raise self._error(DriverStatus.INSUFFICIENT_RESOURCES, f"create {profile_name}")
         return self._put(profile, placement)
 
+    def create_compute_instance(self, instance_id: int) -> Instance:
+        """Create the one compute instance of a GPU instance."""
+        instance = self._find(instance_id, "create a compute instance of")
+        if instance.uuid:
+            status = DriverStatus.INSUFFICIENT_RESOURCES
+            raise self._error(status, f"create a compute instance of instance {instance_id}")
+        self._created += 1
+        uuid = "MIG-" + _uuid(self.uuid, instance_id, self._created)
+        made = self._instances[instance_id] = replace(instance, uuid=uuid)
+        return made
+
     def destroy(self, instance_id: int) -> None:
         """Destroy an instance; refused only while a process runs on it."""
-        instance = self._instances.get(instance_id)
-        if instance is None:
+        if self._find(instance_id, "destroy").uuid:
+            self.destroy_compute_instance(instance_id)
+        self.destroy_gpu_instance(instance_id)
+
+    def destroy_compute_instance(self, instance_id: int) -> None:
+        """Destroy the compute instance; refused only while a process runs on it."""
+        instance = self._find(instance_id, "destroy")
+        if not instance.uuid:
             raise self._error(DriverStatus.NOT_FOUND, f"destroy instance {instance_id}")
         if self._processes.get(instance.uuid):
+            raise self._error(DriverStatus.IN_USE, f"destroy instance {instance_id}")
+        self._instances[instance_id] = replace(instance, uuid="")
+
+    def destroy_gpu_instance(self, instance_id: int) -> None:
+        """Destroy a GPU instance; refused while a compute instance is in it."""
+        if self._find(instance_id, "destroy").uuid:
             raise self._error(DriverStatus.IN_USE, f"destroy instance {instance_id}")
         del self._instances[instance_id]
 
@@ -166,7 +199,7 @@ class SimulatedGpu:
         """UUIDs that a process can run on."""
         if not self._mig_enabled:
             return frozenset({self.uuid})
-        return frozenset(i.uuid for i in self._instances.values())
+        return frozenset(i.uuid for i in self._instances.values() if i.uuid)
 
     def is_in_use(self, device: str) -> bool:
         """Say whether a process runs on a device."""
@@ -178,7 +211,7 @@ class SimulatedGpu:
 
     def _has_room(self, profile: Profile) -> bool:
         """Check limits that placements alone do not: number, compute slices, engines."""
-        counts = self.counts
+        counts = Geometry(tuple(i.placement for i in self._instances.values())).counts
         profiles = self.model.require(counts)
         slices = sum(p.compute_slices * counts[p.name] for p in profiles)
         if slices + profile.compute_slices > self.model.compute_slices:
@@ -194,11 +227,14 @@ class SimulatedGpu:
         return totals.covers(used.plus(profile.engines))
 
     def _put(self, profile: Profile, placement: GpuInstance) -> Instance:
-        self._created += 1
-        instance_id = self._free_id(profile)
-        uuid = "MIG-" + _uuid(self.uuid, instance_id, self._created)
-        instance = Instance(instance_id, placement, uuid)
-        self._instances[instance_id] = instance
+        instance = Instance(self._free_id(profile), placement, "")
+        self._instances[instance.id] = instance
+        return instance
+
+    def _find(self, instance_id: int, what: str) -> Instance:
+        instance = self._instances.get(instance_id)
+        if instance is None:
+            raise self._error(DriverStatus.NOT_FOUND, f"{what} instance {instance_id}")
         return instance
 
     def _free_id(self, profile: Profile) -> int:

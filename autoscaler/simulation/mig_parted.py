@@ -112,7 +112,7 @@ def orders(counts: Counts) -> Iterator[tuple[str, ...]]:
 
 
 def _clear(gpu: SimulatedGpu, timing: Timing) -> Generator[float, None, None]:
-    for instance in gpu.instances:
+    for instance in gpu.gpu_instances:
         gpu.destroy(instance.id)
         yield timing.destroy.draw(timing.seed, "destroy", instance.uuid)
 
