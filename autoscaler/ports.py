@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from autoscaler.domain.board import Board, BoardInstance
+from autoscaler.domain.geometry import GpuInstance
 from autoscaler.domain.objects import (
     ConfigMap,
     MetricsView,
@@ -254,6 +256,66 @@ class ClusterApi(Protocol):
 
     def record(self, event: ClusterEvent) -> None:
         """Write an Event; not idempotent, the caller de-duplicates."""
+        ...
+
+
+class GpuDriver(Protocol):
+    """The GPUs of one node, through NVML.
+
+    No call changes the MIG mode. Unavailable when the driver does not answer, Refused
+    where it says no for good (not permitted, a board is lost).
+    """
+
+    def version(self) -> str:
+        """Return the version of the driver."""
+        ...
+
+    def read(self) -> tuple[Board, ...]:
+        """Return all boards as they are now, in index order."""
+        ...
+
+    def destroy(self, board: str, instance: BoardInstance) -> None:
+        """Destroy a GPU instance with all in it; neither atomic nor forced.
+
+        InUse while a process or another client of the driver is on it: then nothing was
+        done, or only its compute instance is gone, and the next try goes on from there.
+        NotFound when no such instance is there.
+
+        Parameters
+        ----------
+        board
+            UUID of the board.
+        instance
+            As read; another instance with its id by now is left alone.
+        """
+        ...
+
+    def create(self, board: str, place: GpuInstance) -> BoardInstance:
+        """Create a GPU instance at a place, with one compute instance of its full size.
+
+        Idempotent: what is there of it already is kept, and what is lacking added. NoRoom
+        when anything else takes the place, also in part.
+        """
+        ...
+
+    def refresh(self) -> None:
+        """Make sure that containers can be given all instances there are now.
+
+        Device nodes must exist and the description of devices must name them, else pods
+        fail at their start. Idempotent.
+        """
+        ...
+
+
+class PodResources(Protocol):
+    """What kubelet has given to whom, on one node; Unavailable when it does not answer."""
+
+    def holders(self) -> Mapping[str, PodRef]:
+        """Return the pod that holds each device, by the device's id.
+
+        Kubelet knows names only, so the uids are empty. A device that is shared has one
+        of its holders.
+        """
         ...
 
 

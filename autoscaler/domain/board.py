@@ -20,19 +20,19 @@ class BoardInstance:
         NVML's id of it; used again after it is destroyed.
     place
         Profile and placement.
-    device
-        UUID of its MIG device, which is kubelet's device id; empty without a compute
-        instance.
+    devices
+        UUIDs of its MIG devices, which are kubelet's device ids; empty without a compute
+        instance, several where someone has split it.
     """
 
     id: int
     place: GpuInstance
-    device: str = ""
+    devices: tuple[str, ...] = ()
 
     @property
     def is_bare(self) -> bool:
         """Whether it has no compute instance."""
-        return not self.device
+        return not self.devices
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,13 +90,14 @@ def _row(board: Board, holders: Mapping[str, PodRef]) -> dict[str, object]:
     for instance in board.instances:
         if instance.is_bare:
             continue
-        place, holder = instance.place, holders.get(instance.device)
+        place = instance.place
+        holder = next((holders[d] for d in instance.devices if d in holders), None)
         row: dict[str, object] = {
             "profile": place.profile,
             "start": place.start,
             "size": place.size,
             "id": instance.id,
-            "uuid": instance.device,
+            "uuid": instance.devices[0],
         }
         instances.append(row if holder is None else {**row, "pod": str(holder)})
     return {
