@@ -1,1 +1,1 @@
-"""The node agent: GPU instances through NVML on one node."""
+"""The node agent: inventory of a node's GPUs, and the driver that cuts around pods."""
