@@ -49,7 +49,7 @@ def make_world(
     *gpus: Mapping[str, int] | None, nodes: Sequence[str] = ("n1",), **changes: Any
 ) -> World:
     """Return a started cluster whose nodes all have these A100 GPUs."""
-    group_keys = {"strategy", "taints", "labels", "cpu", "model"}
+    group_keys = {"strategy", "taints", "labels", "cpu", "model", "driver"}
     group = {key: value for key, value in changes.items() if key in group_keys}
     group = {"model": "a100-40gb", "layout": layout(*(gpus or (HALVES,)))} | group
     fleet = Fleet((NodeGroup(names=tuple(nodes), **group),))

@@ -31,6 +31,8 @@ class Faults:
         Nodes whose kubelet does not answer.
     fold_media
         Nodes whose plugin advertises ``+me`` instances under the plain name.
+    silent_agents
+        Nodes whose node agent does not run.
     scrape_gaps
         Jobs of Prometheus that are not scraped.
     """
@@ -44,4 +46,5 @@ class Faults:
     frozen_mounts: set[str] = field(default_factory=set)
     not_ready: set[str] = field(default_factory=set)
     fold_media: set[str] = field(default_factory=set)
+    silent_agents: set[str] = field(default_factory=set)
     scrape_gaps: set[str] = field(default_factory=set)

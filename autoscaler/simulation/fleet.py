@@ -11,7 +11,7 @@ from autoscaler.domain.configuration import (
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.policy import Strategy
+from autoscaler.domain.policy import Driver, Strategy
 from autoscaler.domain.profile import GpuModel, load_models
 from autoscaler.ports import RawObject
 from autoscaler.simulation.hardware import DriverError, Hardware, SimulatedGpu
@@ -32,6 +32,8 @@ class NodeGroup:
         Profile counts of each GPU in index order; ``None`` for MIG off.
     cpu, memory_gib
         Ordinary resources of each node.
+    driver
+        Who cuts the GPUs. MIG manager is kept away from nodes of the agent.
     """
 
     names: tuple[str, ...]
@@ -43,6 +45,7 @@ class NodeGroup:
     taints: tuple[Mapping[str, str], ...] = ()
     cpu: int = 256
     memory_gib: int = 2048
+    driver: Driver = Driver.MIG_MANAGER
 
     @property
     def gpu_model(self) -> GpuModel:
@@ -76,6 +79,12 @@ class Fleet:
         """MIG strategy by node."""
         return {name: group.strategy for group in self.groups for name in group.names}
 
+    @property
+    def agent_nodes(self) -> tuple[str, ...]:
+        """Names of the nodes that an agent cuts."""
+        by_agent = (group for group in self.groups if group.driver is Driver.AGENT)
+        return tuple(name for group in by_agent for name in group.names)
+
 
 def numbered(prefix: str, number: int, first: int = 1) -> tuple[str, ...]:
     """Return names such as ``gpu-01`` to ``gpu-12``."""
@@ -97,6 +106,9 @@ def build_hardware(fleet: Fleet) -> Hardware:
 def node_body(group: NodeGroup, name: str, address: str) -> RawObject:
     """Return a node as it is before its GPU operands have started."""
     config_name, _ = node_configuration(group.gpu_model, group.layout)
+    driver = {"nvidia.com/mig.config": config_name}
+    if group.driver is Driver.AGENT:
+        driver = {"nvidia.com/gpu.deploy.mig-manager": "false"}
     amounts = {"cpu": str(group.cpu), "memory": f"{group.memory_gib}Gi", "pods": "250"}
     labels = {
         "kubernetes.io/hostname": name,
@@ -104,7 +116,7 @@ def node_body(group: NodeGroup, name: str, address: str) -> RawObject:
         "kubernetes.io/arch": "amd64",
         "nvidia.com/gpu.present": "true",
         "nvidia.com/mig.capable": "true",
-        "nvidia.com/mig.config": config_name,
+        **driver,
         **group.labels,
     }
     return {

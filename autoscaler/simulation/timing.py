@@ -80,6 +80,8 @@ class Timing:
     """Device nodes and the device description file after instances changed."""
     binding: Span = Span(0.0, 0.0)
     """From the scheduler's choice of a node to the binding: a cordon may come between."""
+    agent: Span = Span(0.2, 1.5)
+    """From a change of its node to the node agent's look at it."""
     scheduler_backoff_s: float = 1.0
     """First pause before an unschedulable pod is tried again; doubles to ten seconds."""
     controller: Span = Span(0.05, 0.3)

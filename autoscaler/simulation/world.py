@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from autoscaler.domain.configuration import render_configurations
+from autoscaler.domain.errors import ConfigError
 from autoscaler.ports import (
     CONFIG_MAPS,
     NAMESPACES,
@@ -16,13 +17,14 @@ from autoscaler.ports import (
     ObjectClient,
     RawObject,
 )
+from autoscaler.simulation.agents import AgentFactory, Agents
 from autoscaler.simulation.apiserver.resources import CLUSTER_POLICIES
 from autoscaler.simulation.clock import VirtualClock
 from autoscaler.simulation.config_mount import ConfigMount
 from autoscaler.simulation.device_plugin import DevicePlugin
 from autoscaler.simulation.devices import NodeDevices
 from autoscaler.simulation.disruption import DisruptionController
-from autoscaler.simulation.engine import Engine
+from autoscaler.simulation.engine import Controller, Engine
 from autoscaler.simulation.feature_discovery import FeatureDiscovery
 from autoscaler.simulation.figures import Observer
 from autoscaler.simulation.fleet import Fleet, build_hardware, configurations, node_body
@@ -42,6 +44,7 @@ from autoscaler.simulation.timing import Timing
 from autoscaler.simulation.workload import NAMESPACE, Submitter, Task
 
 CONTROLLER_AGENT = "simulation"
+NODE_AGENT = "mig-autoscaler-agent"
 Connect = Callable[[Store, str], ObjectClient]
 # Whoever set the cluster up: a person, as far as managed fields tell.
 FOUNDER_AGENT = "kubectl"
@@ -65,6 +68,8 @@ class WorldSettings:
         Value by name.
     finished_ttl_s
         How long finished pods stay.
+    agent
+        Makes the node agents, where the fleet has nodes that one cuts.
     """
 
     start_s: float
@@ -77,6 +82,7 @@ class WorldSettings:
     namespaces: tuple[str, ...] = (NAMESPACE,)
     priority_classes: tuple[tuple[str, int], ...] = ()
     finished_ttl_s: float = 300.0
+    agent: AgentFactory | None = None
 
 
 class World:
@@ -138,7 +144,7 @@ class World:
         platform, hardware, devices = self.platform, self.hardware, self.devices
         strategies = self.fleet.strategies
         mount = ConfigMount(platform, self.settings.config_map)
-        for controller in (
+        controllers: tuple[Controller, ...] = (
             self.submitter,
             Operator(platform),
             JobController(platform),
@@ -149,12 +155,29 @@ class World:
             NodeStatus(platform, devices),
             Scheduler(platform, self.settings.scheduler),
             Kubelet(platform, hardware, devices),
+            *self._make_agents(),
             DisruptionController(platform),
             PodCleaner(platform, self.settings.finished_ttl_s),
             self.metrics,
             self.observer,
-        ):
+        )
+        for controller in controllers:
             self.engine.add(controller)
+
+    def _make_agents(self) -> Iterable[Agents]:
+        """Return the node agents, started, if the fleet has any."""
+        names, factory = self.fleet.agent_nodes, self.settings.agent
+        if not names:
+            return ()
+        if factory is None:
+            raise ConfigError(f"node {names[0]} is cut by an agent, and none is given")
+        client = self.client(NODE_AGENT)
+        agents = Agents(
+            self.platform, client, factory, hardware=self.hardware, devices=self.devices
+        )
+        for name in names:
+            agents.start(name)
+        return (agents,)
 
     def _create_objects(self) -> None:
         client, operator = self.client(FOUNDER_AGENT), self.settings.operator_namespace
