@@ -9,6 +9,7 @@ from autoscaler.domain.policy import Policy
 from autoscaler.domain.snapshot import FleetNode, Snapshot
 from autoscaler.planning.expectation import Hedge, bonuses_of, hedges_of, pending_by_pool
 from autoscaler.planning.fleet import Fleet, Zone, group_nodes, with_hosts, zones_in, zones_of
+from autoscaler.planning.horizon import horizon_of
 from autoscaler.planning.menu import Menus
 from autoscaler.planning.mix import Mix, Rule, Want
 from autoscaler.planning.rules import PoolRule, rules_of
@@ -68,7 +69,7 @@ def state_problem(
     models = sorted({n.model for n in nodes if n.model is not None}, key=lambda m: m.key)
     known = history or ValueHistory()
     worth = Worth(
-        policy.planning.horizon_s,
+        horizon_of(policy, now_s).anytime_s,
         slices_by_resource(models),
         known,
         policy.planning,
