@@ -8,7 +8,9 @@ and ``demand`` decides what they ask for.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from autoscaler.domain.announcement import Announcement
 from autoscaler.domain.counts import Counts
+from autoscaler.domain.queueing import Kueue
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -139,6 +141,11 @@ class Pod:
         Reasons of containers in state waiting, e.g. ``CreateContainerError``.
     grace_s
         Seconds it may take to end after an eviction.
+    restarts
+        Whether it is started again whenever it ends (``restartPolicy: Always``), so that
+        it never ends by itself.
+    active_deadline_s
+        Seconds after its start at which kubelet ends it; ``None`` for no limit.
     faults
         What could not be read of it, e.g. a negative quantity; such a pod is
         reported and never counted.
@@ -175,6 +182,8 @@ class Pod:
     ready: bool = False
     waiting: tuple[str, ...] = ()
     grace_s: float = 30.0
+    restarts: bool = True
+    active_deadline_s: float | None = None
     faults: tuple[str, ...] = ()
 
     @property
@@ -302,6 +311,10 @@ class Observation:
         ``migManager.config.name`` of the ClusterPolicy; ``None`` when not readable.
     manager_nodes
         Nodes with a Ready MIG manager pod; ``None`` when not known.
+    announcements
+        Objects that say something of demand to come.
+    kueue
+        What Kueue has in its queues; ``None`` when there is none or it is not readable.
     notices
         What was left out and why, e.g. "pods on node x, which is not in the input".
     """
@@ -318,6 +331,8 @@ class Observation:
     mig_config_map: str | None = None
     manager_nodes: frozenset[str] | None = None
     offline: bool = False
+    announcements: tuple[Announcement, ...] = ()
+    kueue: Kueue | None = None
     notices: tuple[str, ...] = ()
 
 
