@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from autoscaler.adapters.documents import Found, objects_in
+from autoscaler.adapters.dump_outlook import OUTLOOK_GROUPS, OutlookDump
 from autoscaler.adapters.dump_table import Table
 from autoscaler.adapters.kubernetes.gangs import with_members
 from autoscaler.adapters.kubernetes.kinds import CLUSTER_POLICIES, POD_GROUPS, RESOURCE_SLICES
@@ -53,6 +54,7 @@ GROUPS: Mapping[str, frozenset[str]] = {
     "PodGroup": frozenset(kind.group for kind in POD_GROUPS),
     "ResourceSlice": frozenset(kind.group for kind in RESOURCE_SLICES),
     "ClusterPolicy": frozenset({CLUSTER_POLICIES.group}),
+    **OUTLOOK_GROUPS,
 }
 OUR_MAPS = "mig-autoscaler"
 CONFLICT = "appears more than once, with different contents"
@@ -106,6 +108,7 @@ class Dump:
     claim_drivers: set[ClaimDriver] = field(default_factory=set)
     priority_classes: dict[str, int] = field(default_factory=dict)
     mig_config_map: str | None = None
+    outlook: OutlookDump = field(default_factory=OutlookDump)
     notices: list[str] = field(default_factory=list)
     used: int = 0
     unused: Counter[str] = field(default_factory=Counter)
@@ -120,7 +123,10 @@ class Dump:
         if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
             raise ConfigError(f"{source}: a {found.kind} without metadata.name")
         self.used += 1
-        self._readers()[found.kind](found.raw)
+        if found.kind in OUTLOOK_GROUPS:
+            self.outlook.add(found.kind, found.raw)
+        else:
+            self._readers()[found.kind](found.raw)
 
     def _readers(self) -> Mapping[str, Callable[[RawObject], None]]:
         return {
@@ -188,6 +194,8 @@ class Dump:
             mig_config_map=self.mig_config_map,
             manager_nodes=managed,
             offline=True,
+            announcements=self.outlook.announcements(),
+            kueue=self.outlook.kueue(self.notices),
             notices=tuple(self._notices()),
         )
 

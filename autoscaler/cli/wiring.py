@@ -70,6 +70,7 @@ def cluster_of(
         operator_namespace=policy.mig_manager.namespace,
         config_map=policy.mig_manager.config_map,
         namespace=own_namespace(namespace),
+        reads_announcements=policy.demand.peaks.annotations,
     )
     return KubernetesCluster(client, clock, settings)
 

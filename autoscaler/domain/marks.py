@@ -20,6 +20,9 @@ ABORT = f"{PREFIX}abort"
 PAUSE = f"{PREFIX}pause"
 WRITTEN = f"{PREFIX}written"
 
+# On Namespaces, Jobs and CronJobs.
+PEAK = f"{PREFIX}peak"
+
 # On pods.
 DO_NOT_DISRUPT = f"{PREFIX}do-not-disrupt"
 LOST_WORK = f"{PREFIX}lost-work"

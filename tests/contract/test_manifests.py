@@ -37,6 +37,8 @@ SELDOM = {
     "mig-autoscaler-configurations: create configmaps in gpu-operator": (
         "where deploy/initial was never applied"
     ),
+    "mig-autoscaler-observe: list clusterqueues.kueue.x-k8s.io": "where Kueue is installed",
+    "mig-autoscaler-observe: list localqueues.kueue.x-k8s.io": "where Kueue is installed",
 }
 
 

@@ -40,12 +40,15 @@ class ClusterSettings:
         Our configurations for MIG manager, in that namespace.
     namespace, status_map
         Where our status is kept.
+    reads_announcements
+        Whether Namespaces, Jobs and CronJobs may announce peaks.
     """
 
     operator_namespace: str = "gpu-operator"
     config_map: str = "mig-autoscaler-config"
     namespace: str = "mig-autoscaler"
     status_map: str = "mig-autoscaler-status"
+    reads_announcements: bool = True
 
 
 DEFAULT_SETTINGS = ClusterSettings()
@@ -71,7 +74,8 @@ class KubernetesCluster:
             (own.operator_namespace, own.config_map),
             (own.namespace, own.status_map),
         )
-        return Pass(self._client).observe(self._clock.now_s(), names, own.operator_namespace)
+        one = Pass(self._client, own.reads_announcements)
+        return one.observe(self._clock.now_s(), names, own.operator_namespace)
 
     def read_node(self, name: str) -> Node:
         """Return one node as it is now."""

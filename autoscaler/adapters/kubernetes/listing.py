@@ -6,10 +6,20 @@ Kinds that a cluster does not serve are absent; those we may not read are notice
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
+from autoscaler.adapters.kubernetes.announcements import announcement_from
 from autoscaler.adapters.kubernetes.gangs import with_members
-from autoscaler.adapters.kubernetes.kinds import CLUSTER_POLICIES, POD_GROUPS, RESOURCE_SLICES
+from autoscaler.adapters.kubernetes.kinds import (
+    CLUSTER_POLICIES,
+    CRON_JOBS,
+    KUEUE_VERSIONS,
+    POD_GROUPS,
+    RESOURCE_SLICES,
+    kueue_kinds,
+)
+from autoscaler.adapters.kubernetes.kueue import kueue_from
 from autoscaler.adapters.kubernetes.nodes import node_from
 from autoscaler.adapters.kubernetes.objects import (
     COMPONENT,
@@ -24,11 +34,15 @@ from autoscaler.adapters.kubernetes.objects import (
     quota_from,
 )
 from autoscaler.adapters.kubernetes.pods import pod_from
+from autoscaler.domain.announcement import Announcement
 from autoscaler.domain.errors import ActuationError, NotFound, ObservationError, Refused
 from autoscaler.domain.objects import ClaimDriver, ConfigMap, Observation, PodGroup
+from autoscaler.domain.queueing import Kueue
 from autoscaler.ports import (
     CONFIG_MAPS,
     DISRUPTION_BUDGETS,
+    JOBS,
+    NAMESPACES,
     NODES,
     PODS,
     PRIORITY_CLASSES,
@@ -43,9 +57,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One pass; ``notices`` fills while it runs."""
+    """One pass; ``notices`` fills while it runs.
+
+    Parameters
+    ----------
+    reads_announcements
+        Whether Namespaces, Jobs and CronJobs are looked at for peaks.
+    """
 
     client: ObjectClient
+    reads_announcements: bool = True
     notices: list[str] = field(default_factory=list)
 
     def observe(
@@ -67,6 +88,8 @@ class Pass:
         groups = self._pod_groups()
         slices = self._claim_drivers()
         quotas = self._optional(QUOTAS, self._noticing(quota_from)) or ()
+        announcements = self._announcements() if self.reads_announcements else ()
+        kueue = self._kueue()
         classes = self._optional(PRIORITY_CLASSES, self._noticing(priority_class_from)) or ()
         pods = self._required(PODS, pod_from)
         return Observation(
@@ -81,6 +104,8 @@ class Pass:
             priority_classes=dict(sorted(classes)),
             mig_config_map=policy,
             manager_nodes=manager_nodes_of(pods),
+            announcements=announcements,
+            kueue=kueue,
             notices=tuple(self.notices),
         )
 
@@ -128,6 +153,28 @@ class Pass:
                     sorted(set(found), key=lambda slice_: (slice_.node, slice_.driver))
                 )
         return ()
+
+    def _announcements(self) -> tuple[Announcement, ...]:
+        found: list[Announcement] = []
+        for kind in (NAMESPACES, JOBS, CRON_JOBS):
+            own = self._optional(kind, partial(announcement_from, kind.name)) or ()
+            found += [announcement for announcement in own if announcement is not None]
+        return tuple(sorted(found, key=lambda a: (a.kind, a.namespace, a.name)))
+
+    def _kueue(self) -> Kueue | None:
+        """Return what Kueue holds back; its trouble is not ours, so no error ends the pass."""
+        for version in KUEUE_VERSIONS:
+            try:
+                workloads, locals_, queues = (
+                    self.client.list(kind).items for kind in kueue_kinds(version)
+                )
+            except NotFound:
+                continue
+            except ActuationError as error:
+                self.notices.append(f"the queues of Kueue are not read: {error}")
+                return None
+            return kueue_from(workloads, locals_, queues, self.notices)
+        return None
 
     def _named_maps(self, wanted: Mapping[tuple[str, str], None]) -> list[ConfigMap]:
         found = []
