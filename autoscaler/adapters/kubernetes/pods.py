@@ -87,6 +87,8 @@ def pod_from(raw: Mapping[str, object]) -> Pod:
         ready=ready,
         waiting=_waiting(status, faults),
         grace_s=_grace_s(spec, faults),
+        restarts=(text_at(spec, "restartPolicy") or "Always") == "Always",
+        active_deadline_s=_active_deadline_s(spec, faults),
         faults=tuple(dict.fromkeys(faults)),
     )
 
@@ -96,6 +98,12 @@ def _grace_s(spec: Mapping[str, object], faults: list[str]) -> float:
         return DEFAULT_GRACE_S
     seconds = integer_at(spec, "terminationGracePeriodSeconds", faults, "spec.")
     return float(min(max(seconds, 0), LONGEST_GRACE_S))
+
+
+def _active_deadline_s(spec: Mapping[str, object], faults: list[str]) -> float | None:
+    if spec.get("activeDeadlineSeconds") is None:
+        return None
+    return float(max(0, integer_at(spec, "activeDeadlineSeconds", faults, "spec.")))
 
 
 def _annotations(metadata: Mapping[str, object], faults: list[str]) -> Mapping[str, str]:

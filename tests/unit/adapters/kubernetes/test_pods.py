@@ -267,3 +267,13 @@ def test_owners_without_a_controller_mark_count_only_on_the_careful_side() -> No
     other = pod_from(api_pod(metadata={"ownerReferences": [{"kind": "ReplicaSet"}]}))
     assert job.owner == Owner("Job", "j")
     assert other.owner is None
+
+
+def test_how_a_pod_ends_is_read() -> None:
+    """A Job's pod ends by itself, or at its deadline; others are started again."""
+    job = pod_from(api_pod(spec={"restartPolicy": "Never", "activeDeadlineSeconds": 3600}))
+    assert (job.restarts, job.active_deadline_s) == (False, 3600.0)
+    service = pod_from(api_pod())
+    assert (service.restarts, service.active_deadline_s) == (True, None)
+    odd = pod_from(api_pod(spec={"activeDeadlineSeconds": "soon"}))
+    assert "activeDeadlineSeconds" in odd.faults[0]
