@@ -4,9 +4,11 @@ A bundle is what one pod needs on one node. Pods alike in bundle, eligibility an
 weight form one group, so the planner's size grows with kinds, not with pods.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from autoscaler.domain.counts import Counts
+from autoscaler.domain.holder import Holder
 from autoscaler.domain.objects import PodRef
 from autoscaler.domain.reasons import PodNote
 
@@ -97,6 +99,10 @@ class Demand:
         Peaks that count now: a hedge too, of a worth of its own.
     notices
         What could not be read of work to come, one sentence each.
+    holders
+        Pods that hold instances, where it is proven which GPU they are on.
+    room
+        Evictions that each disruption budget of these allows now, by its name.
     """
 
     groups: tuple[DemandGroup, ...] = ()
@@ -107,3 +113,5 @@ class Demand:
     fits_today: tuple[PodNote, ...] = ()
     announced: tuple[Announced, ...] = ()
     notices: tuple[str, ...] = ()
+    holders: tuple[Holder, ...] = ()
+    room: Mapping[str, int] = field(default_factory=dict)

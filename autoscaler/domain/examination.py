@@ -276,6 +276,7 @@ def _seated(node: FleetNode, finding: Finding, evidence: Evidence) -> tuple[Gpu,
 
 def _pinned(gpu: Gpu, board: InventoryGpu, users: Mapping[PodRef, Pod]) -> Gpu:
     """Return the GPU with the placements of what is held, if all of them are known."""
-    held = Geometry(tuple(instance for pod, instance in board.holders if pod in users))
+    seats = tuple(sorted((i, users[pod].ref) for pod, i in board.holders if pod in users))
+    held = Geometry(tuple(instance for instance, _ in seats))
     is_known = gpu.proven and gpu.geometry is not None and held.counts == gpu.held
-    return replace(gpu, pinned=held) if is_known else gpu
+    return replace(gpu, pinned=held, seats=seats) if is_known else gpu

@@ -61,6 +61,11 @@ def digest(snapshot: Snapshot, demand: Demand, *others: str) -> str:
         "impossible": _notes(demand.impossible),
         "fits": _notes(demand.fits_today),
         "announced": [[a.source, a.resource, a.number] for a in demand.announced],
+        "leaving": [
+            [str(h.pod), h.may_be_evicted, h.ends, h.gone_in_s is not None, *h.budgets]
+            for h in demand.holders
+        ],
+        "room": dict(demand.room),
         "others": others,
     }
     return _hash(content)

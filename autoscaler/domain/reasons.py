@@ -97,6 +97,7 @@ class Reason(StrEnum):
     JOB_POD = "JobPod"
     UNOWNED_POD = "UnownedPod"
     DAEMON_SET_POD = "DaemonSetPod"
+    GANG_MEMBER = "GangMember"
     BUDGET_EXHAUSTED = "DisruptionBudgetExhausted"
 
 

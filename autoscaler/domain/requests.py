@@ -14,6 +14,7 @@ from autoscaler.domain.eligibility import needs_of
 from autoscaler.domain.exclusion import Rules, concerns_gpus, exclude
 from autoscaler.domain.fitting import fitting_pods
 from autoscaler.domain.gangs import Gangs, complete_gangs, gang_of
+from autoscaler.domain.holder import Holder, holders_of, room_of
 from autoscaler.domain.nomination import nominations_of
 from autoscaler.domain.objects import MetricsView, Observation, Pod, PodRef
 from autoscaler.domain.policy import Policy
@@ -74,6 +75,7 @@ def demand_of(
         As for the snapshot.
     metrics
         Adds work that has no pod yet; pods themselves are taken from the API server.
+        Without metrics, or with a part of them, nobody is counted on to leave a GPU.
     now_s
         Epoch seconds.
 
@@ -98,6 +100,9 @@ def demand_of(
     counted = [w for w in counted if w.pod.ref not in hopeless]
     groups = _groups(counted, gangs, policy.priorities)
     everyone = (*snapshot.nodes, *snapshot.outsiders)
+    holders: tuple[Holder, ...] = ()
+    if metrics is not None and not metrics.partial:
+        holders = holders_of(snapshot, observation, policy, possibilities, now_s)
     return Demand(
         groups=groups,
         running=_running(snapshot),
@@ -105,6 +110,8 @@ def demand_of(
         ignored=tuple(sorted((*ignored, *gangs.incomplete))),
         impossible=tuple(sorted((*impossible, *unreadable))),
         fits_today=fitting_pods(groups, everyone, _ages(counted)),
+        holders=holders,
+        room=room_of(observation, holders),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.geometry import Geometry
+from autoscaler.domain.geometry import Geometry, GpuInstance
 from autoscaler.domain.objects import Node, Pod, PodRef
 from autoscaler.domain.policy import Driver, Strategy
 from autoscaler.domain.profile import GpuModel
@@ -41,6 +41,8 @@ class Gpu:
     pinned
         The instances of ``held`` with their placements, where an inventory shows who
         holds which; ``None`` when only their number is known.
+    seats
+        Who holds which of them, in placement order; empty when that is not known.
     """
 
     index: int
@@ -51,6 +53,7 @@ class Gpu:
     holders: tuple[PodRef, ...] = ()
     proven: bool = True
     pinned: Geometry | None = None
+    seats: tuple[tuple[GpuInstance, PodRef], ...] = ()
 
     @property
     def is_idle(self) -> bool:
