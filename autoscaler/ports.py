@@ -4,9 +4,9 @@ No third-party exception crosses these protocols; see ``domain.errors`` for what
 each error means. Every call has a deadline of its own.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from autoscaler.domain.board import Board, BoardInstance
 from autoscaler.domain.geometry import GpuInstance
@@ -18,6 +18,10 @@ from autoscaler.domain.objects import (
     Pod,
     PodRef,
 )
+
+if TYPE_CHECKING:
+    # Arrays come with it, which most commands do without.
+    from autoscaler.planning.demand_history import DemandHistory, Grid
 
 # A Kubernetes object as JSON gives it. Only an ObjectClient and the code right
 # above it (the Kubernetes adapter, the simulated controllers) may see one.
@@ -328,6 +332,18 @@ class Metrics(Protocol):
 
     def holders_since(self, node: str, since_s: float) -> MetricsView:
         """Return samples of one node's instances that are newer than ``since_s``."""
+        ...
+
+
+class PastDemand(Protocol):
+    """Demand of the past. Unavailable when nothing of it can be had at all."""
+
+    def demand(self, pool: str, grid: "Grid", alone: Collection[str]) -> "DemandHistory":
+        """Return the past of one pool; what is not known of it is NaN, and said.
+
+        ``alone`` are resources that no other pool offers: counts that do not say whose
+        they are can be taken for the pool's.
+        """
         ...
 
 

@@ -38,6 +38,20 @@ class Answer:
 
 def answer_from(query: str, found: object) -> Answer:
     """Return the samples of a whole answer; QueryFailed names the query."""
+    answer, data = data_in(query, found)
+    if data.get("resultType") != "vector":
+        raise QueryFailed(
+            f"query {query}: the result is a {data.get('resultType')}, "
+            "an instant vector is needed; change the query"
+        )
+    samples, notices = samples_in(query, data["result"])
+    return Answer(samples, warnings_in(answer, data), notices)
+
+
+def data_in(
+    query: str, found: object
+) -> tuple[Mapping[str, object], Mapping[str, list[object]]]:
+    """Return a successful answer and its data, which holds a list of results."""
     if not isinstance(found, dict):
         raise QueryFailed(f"query {query}: the answer is not a JSON object")
     if found.get("status") != "success":
@@ -46,13 +60,7 @@ def answer_from(query: str, found: object) -> Answer:
     data = found.get("data")
     if not isinstance(data, dict) or not isinstance(data.get("result"), list):
         raise QueryFailed(f"query {query}: the answer holds no data")
-    if data.get("resultType") != "vector":
-        raise QueryFailed(
-            f"query {query}: the result is a {data.get('resultType')}, "
-            "an instant vector is needed; change the query"
-        )
-    samples, notices = samples_in(query, data["result"])
-    return Answer(samples, warnings_in(found, data), notices)
+    return found, data
 
 
 def warnings_in(found: Mapping[str, object], data: Mapping[str, object]) -> tuple[str, ...]:

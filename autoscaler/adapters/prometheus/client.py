@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 import requests
 import urllib3
@@ -11,6 +13,7 @@ from prometheus_api_client.prometheus_connect import PrometheusConnect
 from urllib3.util import Retry
 
 from autoscaler.adapters.prometheus.answers import Answer, QueryFailed, answer_from, body_of
+from autoscaler.adapters.prometheus.ranges import RangeAnswer, range_answer_from
 from autoscaler.adapters.prometheus.session import DeadlineSession, Reply
 from autoscaler.domain.errors import Unavailable
 from autoscaler.domain.policy import Prometheus
@@ -19,6 +22,9 @@ from autoscaler.ports import Clock
 # It says it wants a Session and a pair; it takes what behaves like the first, and for
 # ``auth`` whatever requests takes.
 CONNECT: Callable[..., PrometheusConnect] = PrometheusConnect
+T = TypeVar("T")
+Reader = Callable[[str, object], T]
+"""From the name of a query and a whole answer to what it holds."""
 TRIES = 2
 FIRST_WAIT_S = 0.5
 SHOWN = 200
@@ -40,6 +46,15 @@ class Credentials:
             username = self.settings.basic_auth.username
             requests.auth.HTTPBasicAuth(username, password)(request)
         return request
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query; ``span`` is start, end and step of a range in seconds, ``None`` for now."""
+
+    name: str
+    text: str
+    span: tuple[float, float, float] | None = None
 
 
 class PrometheusClient:
@@ -67,21 +82,28 @@ class PrometheusClient:
         Unavailable
             Prometheus cannot be asked now, or not by us.
         """
+        return self._asked(Question(name, text), answer_from, deadline_s)
+
+    def ask_range(self, question: Question, deadline_s: float) -> RangeAnswer:
+        """Return the answer to a range query; raises as ``ask`` does."""
+        return self._asked(question, range_answer_from, deadline_s)
+
+    def _asked(self, question: Question, read: Reader[T], deadline_s: float) -> T:
         self._session.deadline_s = deadline_s
         for number in range(1, TRIES):
             try:
-                return self._ask_once(name, text)
+                return self._ask_once(question, read)
             except Unavailable as error:
                 wait_s = max(FIRST_WAIT_S * number, error.retry_after_s or 0.0)
                 if self._clock.monotonic_s() + wait_s >= deadline_s:
                     raise
             self._clock.sleep(wait_s)
-        return self._ask_once(name, text)
+        return self._ask_once(question, read)
 
-    def _ask_once(self, name: str, text: str) -> Answer:
+    def _ask_once(self, question: Question, read: Reader[T]) -> T:
         left_s = max(1.0, self._session.deadline_s - self._clock.monotonic_s())
         try:
-            self._connect.custom_query(text, params={"timeout": f"{left_s:.0f}s"})
+            self._send(question, {"timeout": f"{left_s:.0f}s"})
         except PrometheusApiClientException:
             # Raised for every status but 200; the reply says more than the exception.
             pass
@@ -92,15 +114,26 @@ class PrometheusClient:
         reply = self._session.last
         if reply is None:
             raise Unavailable("Prometheus gave no answer")
-        return answer_in(name, reply)
+        return answer_in(question.name, reply, read)
+
+    def _send(self, question: Question, params: dict[str, str]) -> None:
+        span = question.span
+        if span is None:
+            self._connect.custom_query(question.text, params=params)
+            return
+        start_s, end_s, step_s = span
+        start, end = (datetime.fromtimestamp(s, UTC) for s in (start_s, end_s))
+        self._connect.custom_query_range(
+            question.text, start, end, f"{step_s:g}", params=params
+        )
 
 
-def answer_in(name: str, reply: Reply) -> Answer:
+def answer_in(name: str, reply: Reply, read: Reader[T]) -> T:
     """Return the answer in a reply; QueryFailed or Unavailable when there is none."""
     status, page = reply.status_code, reply.content
     shown = " ".join(page[:SHOWN].decode("utf-8", "replace").split())
     if status in {400, 422}:
-        return answer_from(name, body_of(name, page))
+        return read(name, body_of(name, page))
     if status in {401, 403}:
         raise Unavailable(_refusal(status, shown))
     if status == 404:
@@ -112,7 +145,7 @@ def answer_in(name: str, reply: Reply) -> Answer:
         raise Unavailable("Prometheus answers with a web page; is a login needed?")
     if status != 200:
         raise QueryFailed(f"query {name}: Prometheus answers {status}: {shown}")
-    return answer_from(name, body_of(name, page))
+    return read(name, body_of(name, page))
 
 
 def _refusal(status: int, shown: str) -> str:
