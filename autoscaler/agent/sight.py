@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from autoscaler.agent.turn import AgentPorts
 from autoscaler.domain.agent_report import Order, Report, order_of, report_of
 from autoscaler.domain.board import Board
 from autoscaler.domain.conditions import journal_of
+from autoscaler.domain.errors import Refused
 from autoscaler.domain.inventory import render_inventory
 from autoscaler.domain.marks import AGENT, INVENTORY
 from autoscaler.domain.objects import Node, PodRef
 from autoscaler.domain.policy import Driver
 from autoscaler.domain.rollout import Journal
-from autoscaler.ports import ClusterApi, GpuDriver, NodePatch, PodResources
+from autoscaler.ports import NodePatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +24,15 @@ class Sight:
     ----------
     node
         Read last, so that what it asks for is younger than what the boards are.
+    fault
+        Why the driver has given its boards up; then the rest of it is not known.
     """
 
     version: str
     boards: tuple[Board, ...]
     holders: Mapping[str, PodRef]
     node: Node
+    fault: str = ""
 
     @property
     def inventory(self) -> str:
@@ -36,8 +41,8 @@ class Sight:
 
     @property
     def is_reported(self) -> bool:
-        """Whether the node shows that inventory."""
-        return self.node.annotations.get(INVENTORY) == self.inventory
+        """Whether the node shows that inventory, as far as one can be had."""
+        return bool(self.fault) or self.node.annotations.get(INVENTORY) == self.inventory
 
     @property
     def journal(self) -> Journal | None:
@@ -67,7 +72,9 @@ class Sight:
         It holds for this very version of the node: an answer to a journal that has gone
         on meanwhile would be believed of another question.
         """
-        annotations: dict[str, str | None] = {INVENTORY: self.inventory}
+        annotations: dict[str, str | None] = {}
+        if not self.fault:
+            annotations[INVENTORY] = self.inventory
         if report is not None or AGENT in self.node.annotations:
             annotations[AGENT] = None if report is None else report.to_text()
         return NodePatch(
@@ -77,7 +84,25 @@ class Sight:
         )
 
 
-def look(name: str, cluster: ClusterApi, driver: GpuDriver, pods: PodResources) -> Sight:
-    """Read everything afresh; what a port raises ends the look."""
-    boards, holders = driver.read(), pods.holders()
-    return Sight(driver.version(), boards, holders, cluster.read_node(name))
+def look(name: str, ports: AgentPorts) -> Sight:
+    """Read everything afresh; a port that does not answer ends the look."""
+    try:
+        version, boards = ports.driver.version(), ports.driver.read()
+    except Refused as error:
+        return Sight("", (), {}, ports.cluster.read_node(name), str(error))
+    holders = ports.pods.holders()
+    return Sight(version, boards, holders, ports.cluster.read_node(name))
+
+
+def mismatch(sight: Sight, journal: Journal) -> str:
+    """Return how the boards differ from what the plan was made for, empty if they do not."""
+    places = journal.before.places
+    if len(places) != len(sight.boards):
+        return f"the node has {len(sight.boards)} GPUs, the plan saw {len(places)}"
+    for index in journal.gpus:
+        board, seen = sight.boards[index], places[index]
+        present = board.geometry if board.mig_enabled else None
+        if present != seen:
+            now = "no instances, MIG mode is off" if present is None else str(present)
+            return f"GPU {index} holds {now}, the plan saw {seen}"
+    return ""

@@ -1,7 +1,8 @@
 """Puts an agent together from a client of the API and the two ports of its node."""
 
 from autoscaler.adapters.kubernetes.cluster import KubernetesCluster
-from autoscaler.agent.node_agent import AgentPorts, AgentSettings, NodeAgent
+from autoscaler.agent.node_agent import NodeAgent
+from autoscaler.agent.turn import AgentPorts, AgentSettings
 from autoscaler.ports import Clock, GpuDriver, ObjectClient, PodResources
 
 
