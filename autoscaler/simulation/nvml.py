@@ -60,6 +60,9 @@ class SimulatedNvml:
     def create(self, board: str, place: GpuInstance) -> BoardInstance:
         """Create a GPU instance at a place, with its compute instance."""
         gpu = self._find(board)
+        profile = gpu.model.profile(place.profile)
+        if profile is not None and profile.memory_slices != place.size:
+            raise Refused(f"create {place} on GPU {gpu.index}: it has another size")
         found = next((i for i in gpu.gpu_instances if i.placement == place), None)
         if found is not None and found.uuid:
             return _instance(found)
