@@ -148,8 +148,27 @@ def look_at(node: Node, pool: Pool | None, evidence: Evidence) -> Finding:
         strategy=identity.strategy,
         obeys_label=pool is None or pool.driver is Driver.MIG_MANAGER,
     )
-    composition = compose(hardware, promised, inventory)
+    composition = _with_flaw(compose(hardware, promised, inventory), hardware, evidence)
     return Finding(circumstances, identity, composition, promised, inventory, problems)
+
+
+def _with_flaw(found: Composition, hardware: Hardware, evidence: Evidence) -> Composition:
+    """Return a composition that says what is wrong with the configuration that is there."""
+    config = hardware.node.labels.get(MIG_CONFIG, "")
+    if all(hold.reason is not Reason.GEOMETRY_UNKNOWN for hold in found.holds):
+        return found
+    flaw = evidence.promises.flaw(
+        hardware.node.name, config, model=hardware.model, num_gpus=hardware.num_gpus
+    )
+    if not flaw:
+        return found
+    holds = (
+        replace(hold, message=f"{hold.message}; its configuration is of no use: {flaw}")
+        if hold.reason is Reason.GEOMETRY_UNKNOWN
+        else hold
+        for hold in found.holds
+    )
+    return replace(found, holds=tuple(holds))
 
 
 def _promised(node: Node, identity: Identity, evidence: Evidence) -> tuple[LayoutOfNode, ...]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from autoscaler.domain.configuration import (
     Entries,
     LayoutOfNode,
+    flaws,
     initial_configurations,
     layout_of,
     parse_configurations,
@@ -96,9 +97,31 @@ class Promises:
                     Hold(Reason.UNREADABLE, f"ConfigMap {config_map.namespace}/{error}")
                     for error in _errors_of(config_map)
                 ]
-        if self._read_map is not None and self._read_map != self._rules.config_map:
+        if self._is_the_operators():
+            found.append(self._operators_map())
+        elif self._read_map is not None and self._read_map != self._rules.config_map:
             found.append(self._other_map())
         return tuple(found)
+
+    def flaw(self, node: str, config_name: str, *, model: GpuModel, num_gpus: int) -> str:
+        """Return why a name that a file defines means nothing on a node.
+
+        Parameters
+        ----------
+        node, config_name, model, num_gpus
+            As for ``layouts``.
+
+        Returns
+        -------
+        str
+            Empty when no file defines the name, or one that can be used.
+        """
+        path = f"mig-configs.{config_name}"
+        for entries in self._meanings(node, config_name):
+            found = flaws(entries, num_gpus, model, path)
+            if found:
+                return found[0]
+        return ""
 
     def _files_for(self, node: str) -> Iterable[Mapping[str, Entries]]:
         maps = tuple(m for m in self._maps if _concerns(m, node))
@@ -113,6 +136,20 @@ class Promises:
     def _is_ours(self, config_map: ConfigMap) -> bool:
         name = (self._rules.namespace, self._rules.config_map)
         return (config_map.namespace, config_map.name) == name
+
+    def _is_the_operators(self) -> bool:
+        """Say whether the policy names a file that the operator puts back as it was."""
+        owned = any(self._is_ours(m) and m.operator_owned for m in self._maps)
+        return owned or self._rules.config_map == DEFAULT_CONFIG_MAP
+
+    def _operators_map(self) -> Hold:
+        text = (
+            f"the policy's migManager.configMap {self._rules.config_map} is the operator's,"
+            " which undoes every change of it: create a ConfigMap of another name with all"
+            " configurations in use, and name it in the policy and in migManager.config.name"
+            " of the ClusterPolicy"
+        )
+        return Hold(Reason.OPERATOR_CONFIG, text)
 
     def _other_map(self) -> Hold:
         owned = self._read_map == DEFAULT_CONFIG_MAP
