@@ -11,7 +11,7 @@ from autoscaler.control.loop import Loop
 from autoscaler.control.outcome import CycleOutcome
 from autoscaler.control.outside import Outside
 from autoscaler.domain.policy import Mode, Policy, Prometheus
-from autoscaler.ports import CONFIG_MAPS, NAMESPACES, NODES, PODS, Metrics
+from autoscaler.ports import CONFIG_MAPS, NAMESPACES, NODES, PODS, Clock, Metrics
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.apiserver.request import Request
 from autoscaler.simulation.prometheus_server import PrometheusServer
@@ -47,6 +47,12 @@ class Replica:
 
     Parameters
     ----------
+    name
+        What the request log shows.
+    identity
+        What its Lease says; by default its name.
+    clock
+        Its own clock, where that differs from the world's.
     outcomes
         Of all cycles so far.
     """
@@ -56,13 +62,16 @@ class Replica:
     name: str = "replica-1"
     interval_s: float = 30.0
     metrics: Metrics | None = None
+    identity: str = ""
+    clock: Clock | None = None
     outcomes: list[CycleOutcome] = field(default_factory=list)
     is_alive: bool = True
 
     def __post_init__(self) -> None:
         client = StoreClient(self.world.store, self.name)
-        cluster = KubernetesCluster(client, self.world.clock)
-        outside = Outside(cluster, self.world.clock, self.metrics, self.name)
+        clock = self.clock or self.world.clock
+        cluster = KubernetesCluster(client, clock)
+        outside = Outside(cluster, clock, self.metrics, self.identity or self.name)
         self.loop = Loop(outside, lambda: self.policy)
         self._next_s = self.world.clock.now_s()
         self.world.engine.add(self)
