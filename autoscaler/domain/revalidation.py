@@ -51,10 +51,21 @@ def verdict(
         if hold.reason in STOPPING:
             return Block(hold.reason, hold.message)
     return (
-        _not_allowed(journal, policy)
+        _reserved(journal, node)
+        or _not_allowed(journal, policy)
         or _closed(journal, policy.disruption, now_s)
         or _pointless(journal, demand)
     )
+
+
+def _reserved(journal: Journal, node: FleetNode) -> Block | None:
+    """Refuse to cut a node that was reserved since; it may still become whole."""
+    if not node.reserved or node.model is None:
+        return None
+    whole = Counts({node.model.whole_gpu.name: 1})
+    if all(journal.target.gpus[i] in {whole, None} for i in journal.gpus):
+        return None
+    return Block(Reason.RESERVED, f"node {node.name} is reserved for whole GPUs since")
 
 
 def _not_allowed(journal: Journal, policy: Policy) -> Block | None:
