@@ -126,8 +126,10 @@ class Apply:
         outside, policy = self.setting.outside, self.setting.policy
         now_s = outside.clock.now_s()
         observation = outside.cluster.observe()
+        if self.setting.leadership is None or not self.setting.leadership.guard():
+            raise Conflict("the lease was lost while observing; whoever holds it goes on")
         kept = kept_in(observation, outside.namespace)
-        history = with_records(self._memory.history, kept.history)
+        history = with_records(kept.history, self._memory.history)
         self._memory = replace(self._memory, history=history)
         acting = Acting(self.setting, kept, self._memory, now_s)
         observation = acting.advance(observation)

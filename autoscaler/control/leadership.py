@@ -13,6 +13,7 @@ anything else, which makes all patches of the old one stale, and evicts nobody u
 the old one has surely noticed.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from autoscaler.control.outside import Outside
@@ -61,12 +62,15 @@ class Standing:
         Who leads; empty when nobody is known to.
     message
         One sentence for people.
+    is_new
+        Whether we took the Lease just now, perhaps from somebody else.
     """
 
     is_leader: bool
     epoch: int = 0
     holder: str = ""
     message: str = ""
+    is_new: bool = False
 
 
 class Leadership:
@@ -74,11 +78,11 @@ class Leadership:
 
     def __init__(self, outside: Outside, name: str, times: LeaseTimes = DEFAULT_TIMES) -> None:
         self.name = name
-        self.may_evict_from_s = 0.0
         self._outside = outside
         self._times = times
         self._held: LeaseState | None = None
         self._renewed_s = 0.0
+        self._sure_from_s = 0.0
         self._foreign: LeaseState | None = None
         self._foreign_since_s = 0.0
 
@@ -87,26 +91,45 @@ class Leadership:
         """Transitions of the Lease that we hold, 0 when we hold none."""
         return 0 if self._held is None else self._held.transitions
 
+    @property
+    def may_evict_from_s(self) -> float:
+        """When we may evict: an epoch second, for whoever waits; not before now.
+
+        Kept on the monotonic clock, for the other may be set at any time.
+        """
+        clock = self._outside.clock
+        return clock.now_s() + max(0.0, self._sure_from_s - clock.monotonic_s())
+
     def ensure(self) -> Standing:
         """Take or renew the Lease if that is ours to do, and say how we stand."""
+        return self._renew_or(self._contend)
+
+    def guard(self) -> bool:
+        """Say whether we may write now; renews when the last renewal is not fresh.
+
+        A Lease that was lost is not taken again: what we know was seen before that.
+        """
+        if self._held is None:
+            return False
+        age_s = self._outside.clock.monotonic_s() - self._renewed_s
+        if age_s < self._times.renew_every_s:
+            return True
+        lost = Standing(False, message="the lease was lost")
+        return self._renew_or(lambda _: lost).is_leader
+
+    def _renew_or(self, otherwise: Callable[[LeaseState | None], Standing]) -> Standing:
+        """Renew the Lease while it is ours; else drop it and say how we stand then."""
         try:
             lease = self._outside.cluster.read_lease(self._outside.namespace, self.name)
             if self._is_ours(lease):
                 return self._renew()
             self._held = None
-            return self._contend(lease)
+            return otherwise(lease)
         except Conflict:
             self._held = None
             return Standing(False, message="another replica was first")
         except AutoscalerError as error:
             return self._without_answer(error)
-
-    def guard(self) -> bool:
-        """Say whether we may write now; renews when the last renewal is not fresh."""
-        if self._held is None:
-            return False
-        age_s = self._outside.clock.monotonic_s() - self._renewed_s
-        return age_s < self._times.renew_every_s or self.ensure().is_leader
 
     def raise_above(self, epoch: int) -> bool:
         """Make our epoch higher than a journal's; False when the Lease was lost.
@@ -177,8 +200,8 @@ class Leadership:
         self._foreign = None
         # After a clean release there is no old leader who might still be acting.
         unsure_s = self._times.renew_deadline_s + self._times.request_timeout_s
-        self.may_evict_from_s = clock.now_s() + (unsure_s if wait else 0.0)
-        return self._leading("took the lease")
+        self._sure_from_s = clock.monotonic_s() + (unsure_s if wait else 0.0)
+        return replace(self._leading("took the lease"), is_new=True)
 
     def _renew(self) -> Standing:
         if self._held is not None:

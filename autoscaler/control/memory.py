@@ -58,5 +58,13 @@ class CycleMemory:
     status: str = ""
     status_written_s: float = 0.0
 
+    def of_a_newcomer(self) -> "CycleMemory":
+        """Return what still counts after a time in which somebody else led, or may have.
+
+        What is known of nodes, what was said, and the past; since when a proposal has
+        been there is not known any more.
+        """
+        return CycleMemory(nodes=self.nodes, said=self.said, history=self.history)
+
 
 FRESH = CycleMemory()

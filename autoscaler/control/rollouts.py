@@ -111,7 +111,12 @@ class Rollouts:
 
     def _take_step(self, progress: Progress, journal: Journal) -> Progress:
         """Look, decide and do one step."""
-        seen = self._onlooker.look(progress.name, journal, self._leadership.may_evict_from_s)
+        try:
+            may_evict_from_s = self._leadership.may_evict_from_s
+            seen = self._onlooker.look(progress.name, journal, may_evict_from_s)
+        except AutoscalerError as error:
+            # A refused read, too: it says nothing of what we may write.
+            return self._stop(progress, WaitReason.READ_FAILED, str(error))
         progress = replace(progress, node=seen.node)
         if seen.node is not None and seen.node.uid == journal.node_uid:
             found, _ = journal_on(seen.node)
@@ -119,7 +124,11 @@ class Rollouts:
                 return self._removed(progress, journal)
             journal = found
         step = next_step(journal, seen, self.rules, self._outside.clock.now_s())
-        return self._do(step, replace(progress, journal=journal))
+        progress = replace(progress, journal=journal)
+        if not isinstance(step, Wait | Finish) and not self._leadership.guard():
+            # The look took so long that somebody else leads.
+            return self._stop(progress, WaitReason.NOT_LEADER, "the lease is lost")
+        return self._do(step, progress)
 
     def _do(self, step: Step, progress: Progress) -> Progress:
         match step:

@@ -134,8 +134,8 @@ class Starter:
     def _open(self, plan: str, change: NodeChange, snapshot: Snapshot) -> Progress:
         """Write the first patch of one rollout; after a conflict nothing has happened."""
         node, name = snapshot.node(change.node), change.node
-        if node is None or node.model is None or not self._leadership.guard():
-            return Progress(name, error="the lease is lost")
+        if node is None or node.model is None:
+            return Progress(name, error=f"{name} is not what it was any more")
         try:
             if node.driver is Driver.AGENT:
                 return self._write(start_of(plan, change, node))
@@ -153,6 +153,9 @@ class Starter:
             return Progress(name, error=str(error))
 
     def _write(self, start: Start) -> Progress:
+        # Right before the write: the reads before it may have taken long.
+        if not self._leadership.guard():
+            return Progress(start.node.name, error="the lease is lost")
         rules = rules_of(self._basis.policy, self._outside.identity, self._leadership.epoch)
         step = open_rollout(start, rules, self._outside.clock.now_s())
         written = self._outside.cluster.patch_node(
