@@ -157,12 +157,14 @@ class Acting:
         if not early:
             return {}
         policy, known = self.setting.policy, self.memory.nodes
-        snapshot = assess(observation, policy, None, self.now_s, known)
-        demand = demand_of(snapshot, observation, policy, None, self.now_s)
+        # The window may have closed while the observation was under way.
+        now_s = self.setting.outside.clock.now_s()
+        snapshot = assess(observation, policy, None, now_s, known)
+        demand = demand_of(snapshot, observation, policy, None, now_s)
         found: dict[str, Block] = {}
         for name, journal in early.items():
             block = self._refused(name) or verdict(
-                journal, snapshot.node(name), demand=demand, policy=policy, now_s=self.now_s
+                journal, snapshot.node(name), demand=demand, policy=policy, now_s=now_s
             )
             if block is not None:
                 found[name] = block

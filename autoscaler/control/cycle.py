@@ -60,7 +60,7 @@ class Cycle:
         self._setting = setting
         self._policy = setting.policy
         self._memory = memory
-        self._now_s = now_s
+        self._started_s = self._now_s = now_s
         self._lead = Lead(is_leader=False, message="this mode takes no lease")
 
     def run(self) -> CycleOutcome:
@@ -68,7 +68,9 @@ class Cycle:
         if self._setting.leadership is not None:
             self._lead = self._setting.leadership.ensure()
             if not self._lead.is_leader:
-                return self._end(Verdict(Decision.NOT_LEADER, self._lead.message))
+                return self._stand_by(self._lead.message)
+            if self._lead.is_new:
+                self._memory = self._memory.of_a_newcomer()
         try:
             observation = self._setting.outside.cluster.observe()
         except AutoscalerError as error:
@@ -76,10 +78,23 @@ class Cycle:
             return self._end(Verdict(Decision.INCOMPLETE, message, str(error)))
         return self._go_on(observation)
 
+    def _stand_by(self, message: str) -> CycleOutcome:
+        """End a cycle without the Lease."""
+        self._memory = self._memory.of_a_newcomer()
+        return self._end(Verdict(Decision.NOT_LEADER, message))
+
     def _go_on(self, observation: Observation) -> CycleOutcome:
         """Go through the phases after a complete observation."""
+        leadership = self._setting.leadership
+        if leadership is not None and not leadership.guard():
+            # Reading took so long that somebody else leads: what was read first may be
+            # of before that, and what was read last of after it.
+            self._lead = Lead(is_leader=False, message="the lease was lost while observing")
+            return self._stand_by(self._lead.message)
+        # Taking the Lease takes time too; ages and timers count from the same moment.
+        self._now_s = observation.observed_at_s
         kept = kept_in(observation, self._setting.outside.namespace)
-        history = with_records(self._memory.history, kept.history)
+        history = with_records(kept.history, self._memory.history)
         self._memory = replace(self._memory, history=history)
         acting = Acting(self._setting, kept, self._memory, self._now_s)
         view = self._look(acting.advance(observation), kept.paused)
@@ -117,7 +132,10 @@ class Cycle:
         if self._policy.mode is Mode.OFF:
             return Verdict(Decision.OBSERVED, "observed; mode off plans nothing")
         paused = "" if view.paused is None else f"paused {view.paused}"
-        inputs = (policy_hash(self._policy), paused)
+        # A rollout may begin and be undone between two looks that are alike, but the
+        # node rests after it: that it has ended is news.
+        ended = (record.rollout for record in self._memory.history)
+        inputs = (policy_hash(self._policy), paused, *ended)
         fingerprint = digest(view.snapshot, view.demand, *inputs)
         if fingerprint == self._memory.digest and self._now_s < self._memory.due_s:
             return Verdict(Decision.UNCHANGED, "nothing is new")
@@ -181,7 +199,7 @@ class Cycle:
         return CycleOutcome(
             decision=verdict.decision,
             message=verdict.message,
-            started_s=self._now_s,
+            started_s=self._started_s,
             ended_s=self._setting.outside.clock.now_s(),
             standing=self._lead,
             memory=self._memory,
