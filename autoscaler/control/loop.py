@@ -43,12 +43,12 @@ class Loop:
         self._is_patient = is_patient
         self._memory: CycleMemory = FRESH
         self._leadership: Leadership | None = None
-        self._mode: Mode | None = None
+        self._contest: tuple[Mode, float] | None = None
 
     def step(self) -> CycleOutcome:
         """Run one cycle."""
         policy = self._policy()
-        self._take_mode(policy)
+        self._contend(policy)
         setting = Setting(self._outside, policy, self._leadership, self._is_patient)
         outcome = run_cycle(setting, self._memory, self._outside.clock.now_s())
         self._memory = outcome.memory
@@ -61,15 +61,19 @@ class Loop:
         if self._leadership is not None:
             self._leadership.release()
             self._leadership = None
-            self._mode = None
+        self._contest = None
 
-    def _take_mode(self, policy: Policy) -> None:
-        """Contend for the Lease of the mode; an edit of the policy may change it."""
-        if policy.mode is self._mode:
+    def _contend(self, policy: Policy) -> None:
+        """Contend for the Lease of the mode, which must outlast some cycles.
+
+        An edit of the policy may change both.
+        """
+        contest = (policy.mode, policy.loop.interval_s)
+        if contest == self._contest:
             return
         self.close()
         self._leadership = leadership_for(self._outside, policy)
-        self._mode = policy.mode
+        self._contest = contest
 
 
 def log_fields(outcome: CycleOutcome, policy: Policy) -> tuple[tuple[str, object], ...]:
