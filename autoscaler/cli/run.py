@@ -23,6 +23,7 @@ from autoscaler.cli.wiring import (
     Access,
     cluster_of,
     connect_client,
+    history_of,
     metrics_of,
     own_identity,
     own_namespace,
@@ -94,6 +95,7 @@ class Ports:
             cluster=cluster_of(self.client, policy, clock, self.access.namespace),
             clock=clock,
             metrics=metrics_of(policy, clock),
+            history=history_of(policy, clock),
             identity=self.identity,
             namespace=own_namespace(self.access.namespace),
         )

@@ -16,7 +16,7 @@ from autoscaler.adapters.default_policy import default_policy_for
 from autoscaler.domain.policy import Policy
 from autoscaler.domain.profile import load_models
 from autoscaler.domain.resource import GPU, resource_name
-from autoscaler.ports import Clock, ClusterApi, Metrics, ObjectClient
+from autoscaler.ports import Clock, ClusterApi, Metrics, ObjectClient, PastDemand
 
 KUBECONFIG_OPTION = typer.Option(
     help="Kubeconfig file; default: the pod's service account, else the user's own.",
@@ -89,6 +89,15 @@ def metrics_of(policy: Policy, clock: Clock) -> Metrics | None:
     from autoscaler.adapters.prometheus.metrics import PrometheusMetrics
 
     return PrometheusMetrics(policy.prometheus, clock, known_resources)
+
+
+def history_of(policy: Policy, clock: Clock) -> PastDemand | None:
+    """Return the past that a policy's Prometheus knows; ``None`` without one."""
+    if policy.prometheus is None:
+        return None
+    from autoscaler.adapters.prometheus.history import PrometheusPast
+
+    return PrometheusPast(policy.prometheus, clock)
 
 
 def known_resources() -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from autoscaler.control.leadership import Standing as Lead
 from autoscaler.control.memory import CycleMemory
 from autoscaler.control.outcome import CycleOutcome, Decision, View
 from autoscaler.control.outside import observe_metrics
+from autoscaler.control.past import Look, fingerprint_of
+from autoscaler.control.past_json import past_from_text
 from autoscaler.control.reporting import Report
 from autoscaler.control.service_time import ServiceTime, ended, stays_of
 from autoscaler.control.setting import LEASES, Setting
@@ -27,8 +29,9 @@ from autoscaler.domain.plan import NodeChange, Plan
 from autoscaler.domain.policy import Mode, policy_hash
 from autoscaler.domain.requests import demand_of
 from autoscaler.planning.gate import Standing, gate
+from autoscaler.planning.outlook import look_ahead
 from autoscaler.planning.persistence import first_seen
-from autoscaler.planning.planner import make_plan
+from autoscaler.planning.planner import PlannerSettings, make_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,7 @@ class Cycle:
         kept = kept_in(observation, self._setting.outside.namespace)
         history = with_records(kept.history, self._memory.history)
         self._memory = replace(self._memory, history=history)
+        self._recall(kept.past)
         acting = Acting(self._setting, kept, self._memory, self._now_s)
         view = self._look(acting.advance(observation), kept.paused)
         self._memory = replace(self._memory, history=acting.history)
@@ -119,12 +123,19 @@ class Cycle:
             return outcome
         return Report(self._setting.outside, self._policy, kept).write(outcome)
 
+    def _recall(self, kept: str) -> None:
+        """Take in what an earlier cycle, perhaps of another replica, found in the past."""
+        if kept != self._memory.past_read:
+            past = self._memory.past.newer_of(past_from_text(kept))
+            self._memory = replace(self._memory, past=past, past_read=kept)
+
     def _look(self, observation: Observation, paused: str | None) -> View:
         """Observe metrics and put everything together; a gap only narrows the view."""
         metrics, gap = observe_metrics(self._setting.outside)
         policy, now_s = self._policy, self._now_s
         snapshot = assess(observation, policy, metrics, now_s, self._memory.nodes)
         demand = demand_of(snapshot, observation, policy, metrics, now_s)
+        demand = look_ahead(demand, observation, policy, now_s)
         return View(observation, snapshot, demand, metrics, gap, paused)
 
     def _decide(self, view: View, acting: Acting) -> Verdict:
@@ -136,11 +147,14 @@ class Cycle:
         # node rests after it: that it has ended is news.
         ended = (record.rollout for record in self._memory.history)
         inputs = (policy_hash(self._policy), paused, *ended)
+        values = self._memory.past.values(self._policy, self._now_s)
+        inputs = (*inputs, fingerprint_of(values))
         fingerprint = digest(view.snapshot, view.demand, *inputs)
         if fingerprint == self._memory.digest and self._now_s < self._memory.due_s:
             return Verdict(Decision.UNCHANGED, "nothing is new")
         try:
-            plan = make_plan(view.snapshot, view.demand, self._policy, self._now_s)
+            settings = PlannerSettings(history=values)
+            plan = make_plan(view.snapshot, view.demand, self._policy, self._now_s, settings)
         except AutoscalerError as error:
             return Verdict(Decision.PLAN_FAILED, f"no plan: {error}", str(error))
         standing = Standing(history=self._memory.history, paused=view.paused)
@@ -172,6 +186,7 @@ class Cycle:
 
     def _learn(self, view: View, acting: Acting) -> tuple[ServiceTime, ...]:
         """Remember what the next cycle needs; return the service times seen to end."""
+        self._look_back(view)
         waiting = frozenset(str(pod) for g in view.demand.groups for pod in g.pods)
         stays = stays_of(view.snapshot.nodes)
         service_times = ended(self._memory.stays, stays, self._now_s)
@@ -193,6 +208,13 @@ class Cycle:
             stays=stays,
         )
         return service_times
+
+    def _look_back(self, view: View) -> None:
+        """Look at the past of a pool, when it is time; the next cycle plans with it."""
+        source = self._setting.outside.history
+        if source is not None and self._policy.mode is not Mode.OFF:
+            look = Look(source, self._policy, view.snapshot, self._now_s)
+            self._memory = replace(self._memory, past=look.refreshed(self._memory.past))
 
     def _end(self, verdict: Verdict) -> CycleOutcome:
         """Return the outcome of a cycle that ends here."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from autoscaler.control.events import Key
+from autoscaler.control.past import NO_PAST, Past
 from autoscaler.control.service_time import Stay
 from autoscaler.domain.history import RolloutRecord
 from autoscaler.domain.memory import NO_MEMORY, Memory
@@ -43,6 +44,8 @@ class CycleMemory:
         Pods that hold devices, by uid.
     status
         The status last written, its times left out, and when it was written.
+    past, past_read
+        What is known of the past, and the text of it that was read last.
     """
 
     nodes: Memory = NO_MEMORY
@@ -57,6 +60,8 @@ class CycleMemory:
     stays: Mapping[str, Stay] = field(default_factory=dict)
     status: str = ""
     status_written_s: float = 0.0
+    past: Past = NO_PAST
+    past_read: str = ""
 
     def of_a_newcomer(self) -> "CycleMemory":
         """Return what still counts after a time in which somebody else led, or may have.

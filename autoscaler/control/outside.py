@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from autoscaler.domain.errors import AutoscalerError
 from autoscaler.domain.objects import MetricsView
-from autoscaler.ports import Clock, ClusterApi, Metrics
+from autoscaler.ports import Clock, ClusterApi, Metrics, PastDemand
 
 # Sentences of a gap that are worth repeating.
 NOTICES = 3
@@ -16,7 +16,7 @@ class Outside:
 
     Parameters
     ----------
-    metrics
+    metrics, history
         ``None`` when no Prometheus is configured.
     identity
         Who we are, different for every process.
@@ -29,6 +29,7 @@ class Outside:
     metrics: Metrics | None = None
     identity: str = "mig-autoscaler"
     namespace: str = "mig-autoscaler"
+    history: PastDemand | None = None
 
 
 def observe_metrics(outside: Outside) -> tuple[MetricsView | None, str]:

@@ -17,8 +17,11 @@ from autoscaler.domain.reasons import Block, Reason
 from autoscaler.domain.requests import demand_of
 from autoscaler.domain.snapshot import Snapshot
 from autoscaler.planning.gate import Standing, gate
-from autoscaler.planning.planner import make_plan
+from autoscaler.planning.outlook import look_ahead
+from autoscaler.planning.planner import PlannerSettings, make_plan
+from autoscaler.planning.worth import ValueHistory
 
+NO_VALUES = ValueHistory()
 NOTHING_HAPPENED = Standing()
 
 
@@ -32,11 +35,14 @@ class Sight:
         ``None`` when there are none.
     memory
         What earlier cycles knew of the nodes.
+    values
+        What the past says of the worth of instances.
     """
 
     observation: Observation
     metrics: MetricsView | None = None
     memory: Memory = NO_MEMORY
+    values: ValueHistory = NO_VALUES
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,8 @@ def propose(
     observation, metrics = sight.observation, sight.metrics
     snapshot = assess(observation, policy, metrics, now_s, sight.memory)
     demand = demand_of(snapshot, observation, policy, metrics, now_s)
-    plan = make_plan(snapshot, demand, policy, now_s)
+    demand = look_ahead(demand, observation, policy, now_s)
+    plan = make_plan(snapshot, demand, policy, now_s, PlannerSettings(history=sight.values))
     gated = gate(plan, snapshot, policy, now_s, standing)
     journals = {n.name: n.journal for n in snapshot.nodes if n.journal is not None}
     gated = without_troubled_pools(gated, journals)

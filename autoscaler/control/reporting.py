@@ -8,7 +8,8 @@ from autoscaler.control.events import due, node_events, plan_events
 from autoscaler.control.history_json import history_to_text
 from autoscaler.control.outcome import CycleOutcome, Decision
 from autoscaler.control.outside import Outside
-from autoscaler.control.status import HISTORY, NAME, STATUS, Kept, status_of, time_text
+from autoscaler.control.past_json import past_to_text
+from autoscaler.control.status import HISTORY, NAME, PAST, STATUS, Kept, status_of, time_text
 from autoscaler.domain.errors import AutoscalerError
 from autoscaler.domain.objects import ConfigMap
 from autoscaler.domain.policy import Policy
@@ -60,12 +61,15 @@ class Report:
     def _write_status(self, outcome: CycleOutcome) -> CycleOutcome:
         status = status_of(outcome, self.policy, self.kept)
         history = history_to_text(outcome.memory.history)
-        text = json.dumps([status, history], sort_keys=True)
+        past = past_to_text(outcome.memory.past.pools.values())
+        text = json.dumps([status, history, past], sort_keys=True)
         age_s = outcome.started_s - outcome.memory.status_written_s
         if text == outcome.memory.status and age_s < HEARTBEAT_S:
             return outcome
         stamped = {**status, "updatedAt": time_text(outcome.ended_s)}
         data = {STATUS: json.dumps(stamped, sort_keys=True, indent=1), HISTORY: history}
+        if outcome.memory.past.pools:
+            data[PAST] = past
         empty = ConfigMap(self.outside.namespace, NAME)
         try:
             self.outside.cluster.write_config_map(

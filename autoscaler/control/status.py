@@ -25,7 +25,7 @@ from autoscaler.domain.window import next_open_s
 from autoscaler.planning.timing import timing
 
 NAME = "mig-autoscaler-status"
-STATUS, HISTORY = "status.json", "history.json"
+STATUS, HISTORY, PAST = "status.json", "history.json", "past.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class Kept:
         Rollouts that were open, by node.
     conditions
         As last written, by type.
+    past
+        What was found in the past, as text.
     """
 
     config_map: ConfigMap | None = None
@@ -49,6 +51,7 @@ class Kept:
     history: tuple[RolloutRecord, ...] = ()
     journals: Mapping[str, Journal] = field(default_factory=dict)
     conditions: Mapping[str, Condition] = field(default_factory=dict)
+    past: str = ""
 
 
 def kept_in(observation: Observation, namespace: str) -> Kept:
@@ -69,6 +72,7 @@ def read_status(config_map: ConfigMap) -> Kept:
         history=history_from_text(config_map.data.get(HISTORY, "")),
         journals=dict(_journals(_items(status.get("openRollouts")))),
         conditions={c.type: c for c in map(_condition, _items(status.get("conditions")))},
+        past=config_map.data.get(PAST, ""),
     )
 
 

@@ -14,6 +14,7 @@ from autoscaler.domain.policy import Policy
 from autoscaler.domain.quarantine import Quarantine
 from autoscaler.domain.schedule import FloorSpan
 from autoscaler.domain.window import closes_at_s, next_edge_s, next_open_s
+from autoscaler.planning.peaks import edges_s, peaks_of
 
 HOUR_S = 3600.0
 # Waits inside blocks that no timer here tells exactly, such as a doubled back-off.
@@ -47,6 +48,7 @@ def next_due_s(
     now_s = view.observation.observed_at_s
     moments = [
         *_calendar(policy, now_s),
+        *edges_s(peaks_of(policy, view.observation.announcements), policy, now_s),
         *_ages(view, policy),
         *(since_s + policy.planning.persistence_s for since_s in proposals.values()),
         *_rests(history, policy),
@@ -69,7 +71,7 @@ def _calendar(policy: Policy, now_s: float) -> Iterator[float]:
         next_open_s(rules.windows, now_s, rules.freezes),
         closes_at_s(rules.windows, now_s, rules.freezes),
         closes_at_s(None, now_s, rules.freezes),
-        next_edge_s((*spans, *policy.demand.scheduled), now_s),
+        next_edge_s(spans, now_s),
     )
     yield from (edge for edge in edges if edge is not None)
 
