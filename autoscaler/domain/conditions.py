@@ -72,8 +72,10 @@ def journal_of(node: Node) -> Journal | None:
 
 
 def is_leaving(node: Node) -> bool:
-    """Say whether a node autoscaler is deleting the node."""
-    return any(taint.key in LEAVING_TAINTS for taint in node.taints)
+    """Say whether the node is being deleted, by a node autoscaler or anyone."""
+    return node.deletion_s is not None or any(
+        taint.key in LEAVING_TAINTS for taint in node.taints
+    )
 
 
 def is_down(seen: Circumstances) -> bool:
@@ -124,6 +126,8 @@ def _leaving(seen: Circumstances) -> Iterator[Hold]:
     keys = {taint.key for taint in seen.node.taints}
     for who in sorted({LEAVING_TAINTS[key] for key in keys if key in LEAVING_TAINTS}):
         yield seen.hold(Reason.NODE_LEAVING, f"{who} is deleting it: no supply, no target")
+    if seen.node.deletion_s is not None and not keys & LEAVING_TAINTS.keys():
+        yield seen.hold(Reason.NODE_LEAVING, "it is being deleted: no supply, no target")
 
 
 def _cordoned(seen: Circumstances) -> Iterator[Hold]:

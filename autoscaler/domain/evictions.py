@@ -13,7 +13,6 @@ from autoscaler.domain.marks import (
     LOST_WORK,
     MIRROR,
     SAFE_TO_EVICT,
-    is_set,
 )
 from autoscaler.domain.objects import Pod, PodDisruptionBudget, PodRef
 from autoscaler.domain.policy import EvictionRules, parse_duration
@@ -62,7 +61,7 @@ def protected_until_s(pod: Pod) -> float | None:
     ends = [
         _mark_ends_s(pod, pod.annotations[name])
         for name in (DO_NOT_DISRUPT, KARPENTER_DO_NOT_DISRUPT)
-        if is_set(pod.annotations.get(name))
+        if pod.annotations.get(name, "false").strip().lower() != "false"
     ]
     return max(ends, default=None)
 

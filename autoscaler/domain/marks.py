@@ -41,5 +41,8 @@ PAUSED_FOR_CHANGE = "paused-for-mig-change"
 
 
 def is_set(value: str | None) -> bool:
-    """Say whether a yes-or-no annotation says yes; whatever is not a clear no does."""
-    return value is not None and value.strip().lower() not in {"", "false", "no", "0"}
+    """Say whether a yes-or-no annotation says yes; whatever is not a clear no does.
+
+    An annotation without a value is a mark like any other.
+    """
+    return value is not None and value.strip().lower() not in {"false", "no", "0", "off"}

@@ -213,6 +213,8 @@ class Node:
         Field manager that last set ``nvidia.com/mig.config``, empty if unknown.
     faults
         What could not be read of it; such a node is on hold.
+    deletion_s
+        When its deletion was asked for, while finalizers keep it; else ``None``.
     """
 
     name: str
@@ -231,6 +233,7 @@ class Node:
     memory_bytes: int | None = None
     config_writer: str = ""
     faults: tuple[str, ...] = ()
+    deletion_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

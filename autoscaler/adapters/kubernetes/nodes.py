@@ -47,6 +47,7 @@ def node_from(raw: Mapping[str, object]) -> Node:
         cpu_milli=_cpu(allocatable, faults),
         memory_bytes=_memory(allocatable, faults),
         config_writer=_config_writer(metadata),
+        deletion_s=time_at(metadata, "deletionTimestamp", faults, "metadata."),
         faults=tuple(dict.fromkeys(faults)),
     )
 

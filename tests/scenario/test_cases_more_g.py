@@ -1,0 +1,76 @@
+"""More field cases of marks that people and node autoscalers leave on objects."""
+
+import pytest
+
+from autoscaler.domain.evictions import refusal
+from autoscaler.domain.marks import DO_NOT_DISRUPT, KARPENTER_DO_NOT_DISRUPT, SAFE_TO_EVICT
+from autoscaler.domain.objects import Owner
+from autoscaler.domain.policy import EvictionRules
+from autoscaler.domain.reasons import Reason
+from tests.builders import NOW_S, pod
+from tests.commands import Shell
+from tests.dumps import dump_node, dump_pod, write_dump
+
+HOLD = "mig-autoscaler.io/hold"
+EVICTING = EvictionRules(enabled=True)
+
+
+@pytest.fixture
+def shell(capsys):
+    return Shell(capsys)
+
+
+@pytest.mark.parametrize("value", ["", "true", "Yes", " TRUE ", "until friday", "1"])
+def test_whatever_is_not_a_clear_no_holds_a_node(shell, tmp_path, value):
+    """A mark without a value too; the node beside it is planned."""
+    held = dump_node(annotations={HOLD: value})
+    path = write_dump(tmp_path, held, dump_node("gpu-2"), dump_pod())
+    document = shell.plan(path).json
+    assert [(h["node"], h["reason"]) for h in document["holds"]] == [("gpu-1", "Held")]
+    assert [change["node"] for change in document["changes"]] == ["gpu-2"]
+
+
+@pytest.mark.parametrize("value", ["false", "False", "no", "0", "off"])
+def test_a_clear_no_holds_nothing(shell, tmp_path, value):
+    """The annotation is there and says no."""
+    path = write_dump(tmp_path, dump_node(annotations={HOLD: value}), dump_pod())
+    document = shell.plan(path).json
+    assert document["holds"] == []
+    assert [change["node"] for change in document["changes"]] == ["gpu-1"]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "is_protected"),
+    [
+        ({DO_NOT_DISRUPT: ""}, True),
+        ({DO_NOT_DISRUPT: "no"}, True),
+        ({DO_NOT_DISRUPT: "for ever"}, True),
+        ({DO_NOT_DISRUPT: "false"}, False),
+        ({DO_NOT_DISRUPT: "1s"}, False),
+        ({KARPENTER_DO_NOT_DISRUPT: "True"}, True),
+        ({KARPENTER_DO_NOT_DISRUPT: "False"}, False),
+        ({SAFE_TO_EVICT: "False"}, True),
+        ({SAFE_TO_EVICT: "true", KARPENTER_DO_NOT_DISRUPT: "true"}, True),
+        ({}, False),
+    ],
+)
+def test_g09_what_is_no_duration_and_not_false_protects_a_pod(annotations, is_protected):
+    """A pod with opposite marks counts as protected."""
+    own = pod(
+        owner=Owner("ReplicaSet", "web"),
+        annotations=annotations,
+        created_s=NOW_S - 3600.0,
+        started_s=NOW_S - 3600.0,
+    )
+    note = refusal(own, EVICTING, (), NOW_S)
+    assert (note is not None and note.reason is Reason.PROTECTED) is is_protected
+
+
+def test_a_node_that_is_being_deleted_is_no_supply_and_no_target(shell, tmp_path):
+    """Finalizers may keep it for a while; its free instances serve nobody."""
+    leaving = dump_node("gpu-1", layout=[{"3g.20gb": 2}])
+    leaving["metadata"]["deletionTimestamp"] = "2030-01-10T11:59:00Z"
+    path = write_dump(tmp_path, leaving, dump_node("gpu-2"), dump_pod())
+    document = shell.plan(path).json
+    assert [(h["node"], h["reason"]) for h in document["holds"]] == [("gpu-1", "NodeLeaving")]
+    assert [change["node"] for change in document["changes"]] == ["gpu-2"]
