@@ -1,0 +1,1 @@
+"""Studies: the same jobs under the autoscaler and under what others would do."""

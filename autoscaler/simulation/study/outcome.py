@@ -1,0 +1,86 @@
+"""What came of a run: the times of each job, and each change of a GPU."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from autoscaler.domain.geometry import Geometry
+from autoscaler.simulation.study.jobs import StudyJob
+
+
+@dataclass(frozen=True, slots=True)
+class JobTimes:
+    """The life of one job.
+
+    Parameters
+    ----------
+    start_s, end_s
+        Seconds from the start of the run; ``None`` when it never started or ended.
+    profile
+        Profile of the instance it ran on.
+    place
+        Where it ran: GPU or node, and instance as far as it is known.
+    restarts
+        How often it was evicted and had to begin anew.
+    lost_s
+        Run time that evictions made worthless.
+    """
+
+    job: StudyJob
+    start_s: float | None = None
+    end_s: float | None = None
+    profile: str = ""
+    place: tuple[str, str] = ("", "")
+    restarts: int = 0
+    lost_s: float = 0.0
+
+    @property
+    def completion_s(self) -> float | None:
+        """Seconds from arrival to end."""
+        return None if self.end_s is None else self.end_s - self.job.arrival_s
+
+    @property
+    def wait_s(self) -> float | None:
+        """Seconds from arrival to the last start."""
+        return None if self.start_s is None else self.start_s - self.job.arrival_s
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One change of a GPU or node, and what it looks like from then on."""
+
+    at_s: float
+    where: str
+    layout: str
+    geometry: Geometry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One run of one policy on one case.
+
+    Parameters
+    ----------
+    jobs
+        By number.
+    ended_s
+        When the run was over.
+    changes
+        How many times a node was changed.
+    cuts
+        Each change by time; the layout of the start comes first, at 0.
+    evictions
+        Jobs that had to give way.
+    plan_gap
+        Largest gap of all plans, 0 where none were made.
+    counters
+        Whatever else was counted.
+    """
+
+    policy: str
+    jobs: tuple[JobTimes, ...]
+    ended_s: float
+    changes: int = 0
+    cuts: tuple[Cut, ...] = ()
+    evictions: int = 0
+    plan_gap: float = 0.0
+    counters: Mapping[str, float] = field(default_factory=dict)
