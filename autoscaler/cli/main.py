@@ -14,6 +14,7 @@ from autoscaler.domain.errors import AutoscalerError, ConfigError
 # Where each command is: only the one that is asked for is imported, because a dry run
 # must not wait for servers and clients that it does not use.
 COMMANDS = {
+    "demo": "demo:run_demo",
     "plan": "plan:show_plan",
     "apply": "apply:apply_plan",
     "explain": "explain:explain",
