@@ -151,6 +151,8 @@ def _warming_up(seen: Circumstances) -> Iterator[Hold]:
     if since_s and seen.now_s < ends_s:
         warm_up_s = seen.rules.warm_up_s
         text = f"warming up: {ends_s - seen.now_s:.0f} s are left of {warm_up_s:.0f} s"
+        if since_s > seen.now_s:
+            text = "warming up: it joined or became ready only after this moment"
         yield seen.hold(Reason.WARMING_UP, text)
 
 

@@ -93,7 +93,9 @@ class Eligibility:
         if needs.affinity and not any_term_matches(needs.affinity, node.labels, name):
             return "outside its node affinity"
         if not self._tolerates(self._taints[name], needs.tolerations):
-            return "with a taint it does not tolerate"
+            others = tuple(t for t in self._taints[name] if t.key != UNSCHEDULABLE.key)
+            is_only_closed = self._tolerates(others, needs.tolerations)
+            return "cordoned" if is_only_closed else "with a taint it does not tolerate"
         if node.cpu_milli is not None and needs.cpu_milli > node.cpu_milli:
             return "with too few CPUs"
         if node.memory_bytes is not None and needs.memory_bytes > node.memory_bytes:

@@ -4,7 +4,6 @@ A pod that no layout of the fleet can serve is told so once, with the nearest th
 could ask for instead; it never pulls at plans, however long it waits.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -12,13 +11,12 @@ from autoscaler.domain.counts import Counts
 from autoscaler.domain.eligibility import Eligibility, Needs
 from autoscaler.domain.hardware import fewest_boards
 from autoscaler.domain.holding import folds
+from autoscaler.domain.impossibility import why_impossible
 from autoscaler.domain.pool import Pool, Strategy
-from autoscaler.domain.profile import GpuModel, Profile
+from autoscaler.domain.profile import GpuModel
 from autoscaler.domain.reasons import Reason
-from autoscaler.domain.resource import GPU, PREFIX, is_shared, parse_resource
+from autoscaler.domain.resource import GPU, is_shared, parse_resource
 from autoscaler.domain.snapshot import FleetNode, Snapshot
-
-NAME = re.compile(r"(\d+)g\.(\d+)gb")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +107,11 @@ class Possibilities:
         self, node: FleetNode, model: GpuModel, resource: str
     ) -> Reason | None:
         profile = parse_resource(model, resource)
-        if profile is None or node.strategy is not Strategy.MIXED:
+        # The device plugin writes no plus into a name, and no API server takes one.
+        if profile is None or "+" in resource or node.strategy is not Strategy.MIXED:
             return Reason.IMPOSSIBLE_PROFILE
+        if node.gpus and not any(gpu.mig_enabled for gpu in node.gpus):
+            return Reason.MIG_OFF
         if ("+" in profile or "-" in profile) and folds(node):
             return Reason.FOLDED_PROFILE
         allowed = self._pools[node.pool].profiles
@@ -140,64 +141,10 @@ class Possibilities:
 
     def _impossible(self, resource: str, placed: Iterable[str]) -> Verdict:
         nodes = [self._nodes[name] for name in sorted(placed)]
-        reasons = {self._objection(node.name, resource) for node in nodes}
-        if Reason.WHOLE_GPU in reasons:
-            text = f"no node it may run on has a GPU with MIG off, and only such are {GPU}"
-            return Verdict(reason=Reason.WHOLE_GPU, message=text)
-        profile = resource.removeprefix(PREFIX)
-        if Reason.FOLDED_PROFILE in reasons:
-            text = (
-                f"the device plugin of its nodes offers {profile} under the plain name, so"
-                f" {resource} never appears there"
-            )
-            return Verdict(reason=Reason.FOLDED_PROFILE, message=text)
-        if Reason.NOT_ALLOWED in reasons:
-            pools = sorted({node.pool for node in nodes if node.pool})
-            text = f"{profile} is not among the profiles of pool {', '.join(pools)}"
-            return Verdict(reason=Reason.NOT_ALLOWED, message=text)
-        models = {node.model for node in nodes if node.model is not None and node.pool}
-        return Verdict(
-            reason=Reason.IMPOSSIBLE_PROFILE, message=_no_such_profile(resource, models)
-        )
+        reasons = frozenset(self._objection(node.name, resource) for node in nodes)
+        reason, message = why_impossible(resource, nodes, reasons)
+        return Verdict(reason=reason, message=message)
 
 
 def _is_gone(node: FleetNode) -> bool:
     return any(hold.reason is Reason.NODE_LEAVING for hold in node.holds)
-
-
-def _no_such_profile(resource: str, models: Iterable[GpuModel]) -> str:
-    if is_shared(resource):
-        return f"no node it may run on shares its devices as {resource}"
-    ordered = sorted(models, key=lambda model: model.key)
-    near = [f"{nearest_profile(m, resource).name} on {m.key}" for m in ordered]
-    text = f"no GPU model it may run on has the profile of {resource}"
-    return f"{text}; nearest is {', '.join(near)}" if near else text
-
-
-def nearest_profile(model: GpuModel, resource: str) -> Profile:
-    """Return the smallest standard profile with at least what a name asks for.
-
-    Parameters
-    ----------
-    resource
-        Its name says compute slices and memory. When nothing is as large, or the name
-        cannot be read, the whole GPU is nearest.
-    """
-    match = NAME.search(resource)
-    plain = [profile for profile in model.profiles if profile.is_plain]
-    if match is None or not plain:
-        return model.whole_gpu
-    compute, memory_gb = int(match[1]), int(match[2])
-    enough = [
-        profile
-        for profile in plain
-        if profile.compute_slices >= compute and _gigabytes(profile) >= memory_gb
-    ]
-    if not enough:
-        return model.whole_gpu
-    return min(enough, key=lambda p: (p.compute_slices, p.memory_slices))
-
-
-def _gigabytes(profile: Profile) -> int:
-    match = NAME.search(profile.name)
-    return int(match[2]) if match is not None else 0

@@ -71,6 +71,7 @@ class Reason(StrEnum):
     BUNDLE_TOO_LARGE = "BundleTooLarge"
     FOLDED_PROFILE = "FoldedProfile"
     WHOLE_GPU = "WholeGpu"
+    MIG_OFF = "MigOff"
     NO_CAPACITY = "NoCapacity"
     GPUS_BUSY = "GpusBusy"
     NOT_WORTH_IT = "NotWorthIt"

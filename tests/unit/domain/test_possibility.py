@@ -4,8 +4,9 @@ import pytest
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.eligibility import needs_of
+from autoscaler.domain.impossibility import nearest_profile
 from autoscaler.domain.pool import Strategy
-from autoscaler.domain.possibility import Possibilities, nearest_profile
+from autoscaler.domain.possibility import Possibilities
 from autoscaler.domain.reasons import Hold, Reason
 from tests.builders import fleet_node, model, node, pod, snapshot
 from tests.fleets import pool
@@ -50,6 +51,8 @@ def test_a_profile_that_no_board_has_is_impossible():
         ("h100-80gb", "nvidia.com/mig-3g.20gb", "3g.40gb"),
         ("a100-40gb", "nvidia.com/mig-1g.20gb", "3g.20gb"),
         ("a100-40gb", "nvidia.com/mig-7g.80gb", "7g.40gb"),
+        ("a100-40gb", "nvidia.com/mig-3g.21gb", "3g.20gb"),
+        ("h100-94gb", "nvidia.com/mig-1g.11gb", "1g.12gb"),
         ("a100-40gb", "nvidia.com/mig-odd", "7g.40gb"),
     ],
 )

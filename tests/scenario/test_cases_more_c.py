@@ -1,0 +1,95 @@
+"""More field cases of pending pods: what is told to those that nothing can serve."""
+
+import pytest
+
+from tests.builders import A100
+from tests.commands import Shell
+from tests.dumps import TWO_BIG, dump_node, dump_pod, write_dump
+
+PRODUCT = "nvidia.com/gpu.product"
+
+
+@pytest.fixture
+def shell(capsys):
+    return Shell(capsys)
+
+
+def unserved(shell, tmp_path, *objects, **options):
+    """Return reason and message of the one pod that is not served."""
+    (note,) = shell.plan(write_dump(tmp_path, *objects), **options).json["unserved"]
+    return note["reason"], note["message"]
+
+
+def test_boards_with_mig_off_are_named_as_such(shell, tmp_path):
+    """It is no question of size: somebody has to turn MIG on."""
+    reason, message = unserved(shell, tmp_path, dump_node(layout=[None] * 8), dump_pod())
+    assert reason == "MigOff"
+    assert "have MIG off" in message
+
+
+def test_one_board_with_mig_on_is_enough(shell, tmp_path):
+    """The pod waits for that one, busy or not."""
+    node = dump_node(layout=[None, TWO_BIG], key=A100)
+    path = write_dump(tmp_path, node, dump_pod(requests="1g.5gb"))
+    (note,) = shell.plan(path).json["unserved"]
+    assert note["reason"] == "NoCapacity"
+
+
+def test_under_strategy_single_no_instance_has_a_name_of_its_own(shell, tmp_path):
+    """The board has the profile, so naming it as the nearest one would be no help."""
+    labels = {
+        "nvidia.com/mig.strategy": "single",
+        PRODUCT: "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb",
+        "nvidia.com/gpu.count": "7",
+    }
+    amounts = {"cpu": "96", "memory": "1024Gi", "nvidia.com/gpu": "7"}
+    status = {"allocatable": amounts, "capacity": amounts}
+    node = dump_node(labels=labels, status=status)
+    reason, message = unserved(shell, tmp_path, node, dump_pod())
+    assert reason == "ImpossibleProfile"
+    assert "strategy single" in message
+    assert "nearest" not in message
+
+
+def test_nodes_of_no_pool_are_no_shortage_of_profiles(shell, tmp_path):
+    """The policy leaves the only node out."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "apiVersion: mig-autoscaler.io/v1alpha1\nkind: MigPolicy\nmetadata: {name: t}\n"
+        "pools: [{name: other, nodeSelector: {zone: b}}]\n"
+    )
+    reason, message = unserved(shell, tmp_path, dump_node(), dump_pod(), policy=str(policy))
+    assert reason == "NoEligibleNode"
+    assert "in no pool of the policy" in message
+
+
+@pytest.mark.parametrize(
+    ("resource", "said", "unsaid"),
+    [
+        ("nvidia.com/mig-3g.21gb", "nearest is 3g.20gb on a100-40gb", "7g"),
+        ("nvidia.com/mig-odd", "no GPU model it may run on has", "nearest"),
+        ("nvidia.com/mig-1g.5gb+me", "offers nvidia.com/mig-1g.5gb.me", "nearest"),
+    ],
+)
+def test_c08_a_name_that_nobody_offers_gets_a_sane_hint(
+    shell, tmp_path, resource, said, unsaid
+):
+    """A little off in memory, unreadable, or spelled as no resource can be."""
+    reason, message = unserved(shell, tmp_path, dump_node(), dump_pod(requests={resource: 1}))
+    assert reason == "ImpossibleProfile"
+    assert said in message
+    assert unsaid not in message
+
+
+def test_a_cordon_is_told_as_a_cordon(shell, tmp_path):
+    """Not as one taint among many: it goes away when a person wants it to."""
+    node = dump_node(
+        layout=[TWO_BIG],
+        spec={
+            "unschedulable": True,
+            "taints": [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}],
+        },
+    )
+    reason, message = unserved(shell, tmp_path, node, dump_pod())
+    assert reason == "NoEligibleNode"
+    assert message == "of 1 GPU nodes 1 cordoned"
