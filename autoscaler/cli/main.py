@@ -27,6 +27,7 @@ COMMANDS = {
     "quarantine": "controls:quarantine_app",
     "capacity": "capacity:show_capacity",
     "profiles": "profiles:show_profiles",
+    "forecast": "forecast:show_forecast",
     "validate": "validate:validate_files",
 }
 

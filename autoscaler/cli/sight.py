@@ -15,13 +15,17 @@ from autoscaler.cli.wiring import (
     Access,
     cluster_of,
     connect_client,
+    history_of,
     known_resources,
     metrics_of,
     own_namespace,
     system_clock,
 )
+from autoscaler.control.past import NO_PAST, Look, Past
+from autoscaler.control.past_json import past_from_text
 from autoscaler.control.proposal import Sight
 from autoscaler.control.status import kept_in
+from autoscaler.domain.assessment import assess
 from autoscaler.domain.errors import AutoscalerError
 from autoscaler.domain.objects import MetricsView, Observation
 from autoscaler.domain.policy import Policy
@@ -56,13 +60,20 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was there to be seen, and what was not (``notices``)."""
+    """What was there to be seen, and what was not (``notices``).
+
+    Parameters
+    ----------
+    past
+        What is known of the past; ``sight.values`` is what it is worth.
+    """
 
     sight: Sight
     policy: Policy
     now_s: float
     standing: Standing
     notices: tuple[str, ...] = ()
+    past: Past = NO_PAST
 
 
 def look(question: Question) -> Answer:
@@ -81,8 +92,10 @@ def look(question: Question) -> Answer:
             observation = cluster_of(client, policy, clock, namespace).observe()
     policy = known or default_policy_for(products_in(observation))
     metrics, gaps = _metrics(question, policy, now_s)
+    sight = Sight(replace(observation, observed_at_s=now_s), metrics)
+    past = past_of(question, policy, sight, now_s)
     return Answer(
-        sight=Sight(replace(observation, observed_at_s=now_s), metrics),
+        sight=replace(sight, values=past.values(policy, now_s)),
         policy=policy,
         now_s=now_s,
         standing=standing_in(observation, question.access.namespace),
@@ -92,8 +105,29 @@ def look(question: Question) -> Answer:
             *left_out(observation),
             *gaps,
             *(() if metrics is None else metrics.notices),
+            *past.notices.values(),
         ),
+        past=past,
     )
+
+
+def past_of(question: Question, policy: Policy, sight: Sight, now_s: float) -> Past:
+    """Return the past as the loop keeps it, or would find it.
+
+    Files hold only what was kept; a cluster is asked for what is missing.
+    """
+    kept = kept_in(sight.observation, own_namespace(question.access.namespace))
+    past = Past(pools=past_from_text(kept.past))
+    source = None if question.files else history_of(policy, system_clock())
+    if source is None:
+        return past
+    snapshot = assess(sight.observation, policy, sight.metrics, now_s)
+    # What is to come is not known to any metric.
+    look_back = Look(source, policy, snapshot, min(now_s, system_clock().now_s()))
+    with progress("looking at the past"):
+        for pool in look_back.overdue(past):
+            past = look_back.at(past, pool)
+    return past
 
 
 def products_in(observation: Observation) -> tuple[str, ...]:

@@ -67,6 +67,11 @@ class Backtest:
     last_s: float
     reason: str = ""
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the methods, ours first."""
+        return tuple(dict.fromkeys(score.method for score in self.scores))
+
     def total(self, method: str) -> float:
         """Return the loss of a method, all profiles together."""
         return sum(score.pinball for score in self.scores if score.method == method)
