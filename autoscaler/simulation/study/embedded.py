@@ -1,0 +1,233 @@
+"""Runs a case on the embedded cluster: the real loop, planner and rollouts.
+
+Everything that a change takes is there: cordons, the device plugin's restart, kubelet's
+lag, the pace of the loop. Jobs are pods that ask for their profile by resource name.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+
+from autoscaler.adapters.kubernetes.cluster import KubernetesCluster
+from autoscaler.control.loop import Loop
+from autoscaler.control.outcome import CycleOutcome, Decision
+from autoscaler.control.outside import Outside
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.policy import Driver, Policy
+from autoscaler.domain.resource import resource_name
+from autoscaler.simulation.agents import AgentFactory
+from autoscaler.simulation.figures import PodTimes
+from autoscaler.simulation.fleet import Fleet, NodeGroup
+from autoscaler.simulation.study.jobs import StudyJob
+from autoscaler.simulation.study.known_past import KnownPast
+from autoscaler.simulation.study.outcome import Cut, JobTimes, Outcome
+from autoscaler.simulation.study.splits import DAY_S, Case
+from autoscaler.simulation.workload import NAMESPACE, Task
+from autoscaler.simulation.world import World, WorldSettings
+
+# A Monday at midnight UTC, like the first day of most calendars.
+START_S = 1_893_456_000.0 - 86_400.0
+BRING_UP_S = 900.0
+LOOP_NAMESPACE = "mig-autoscaler"
+# Finished pods are gone soon: they are of no interest here.
+FINISHED_TTL_S = 1.0
+# A job that has not run so long after the last one arrived is taken to run never.
+PATIENCE_S = 90 * DAY_S
+MIG_PREFIX = "nvidia.com/mig-"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedSettings:
+    """How a case is put on the embedded cluster.
+
+    Parameters
+    ----------
+    policy
+        The policy of the loop; ``None`` for no loop at all.
+    layouts
+        Profile counts of each GPU at the start.
+    gpus_per_node
+        GPUs of a node; one node has the rest.
+    agent
+        Makes node agents, where the driver is ``agent``.
+    """
+
+    layouts: tuple[Counts, ...]
+    policy: Policy | None = None
+    driver: Driver = Driver.AGENT
+    gpus_per_node: int = 1
+    agent: AgentFactory | None = None
+    on_progress: Callable[[float], None] | None = None
+
+
+@dataclass(slots=True)
+class Pace:
+    """Calls the loop at its pace, but only when something is new or due.
+
+    A cycle that would see what the one before it saw ends before it plans; leaving it out
+    changes nothing but the time that the study takes.
+    """
+
+    loop: Loop
+    world: World
+    interval_s: float
+    changes: int = 0
+    plans: int = 0
+    cycles: int = 0
+    plan_gap: float = 0.0
+    errors: dict[str, int] = field(default_factory=dict)
+    _seen: str = ""
+    _due_s: float = 0.0
+
+    def step(self) -> float | None:
+        """Run a cycle when it is time for one and it may see something new."""
+        now_s = self.world.clock.now_s()
+        turn, late_s = divmod(round(now_s - self.world.settings.start_s, 3), self.interval_s)
+        next_s = self.world.settings.start_s + (turn + 1) * self.interval_s
+        if not late_s and self._is_called(now_s):
+            self._note(self.loop.step())
+            self._seen = self.world.store.version
+        if self._is_called(next_s):
+            return next_s
+        return max(next_s, self._due_s) if self._due_s < inf else None
+
+    def _is_called(self, at_s: float) -> bool:
+        return self.world.store.version != self._seen or at_s >= self._due_s
+
+    def _note(self, outcome: CycleOutcome) -> None:
+        self.cycles += 1
+        self.changes += len(outcome.records)
+        self._due_s = outcome.due_s
+        for error in outcome.errors:
+            self.errors[error] = self.errors.get(error, 0) + 1
+        if outcome.decision is Decision.PLANNED and outcome.plan is not None:
+            self.plans += 1
+            optimality = outcome.plan.optimality
+            self.plan_gap = max(self.plan_gap, inf if optimality is None else optimality.gap)
+
+
+def run_embedded(policy: str, case: Case, settings: EmbeddedSettings) -> Outcome:
+    """Run a case to the end of its last job, and return what came of it."""
+    namespaces = (NAMESPACE, LOOP_NAMESPACE)
+    world = World(
+        fleet_of(case, settings),
+        WorldSettings(
+            START_S,
+            namespaces=namespaces,
+            bring_up_s=BRING_UP_S,
+            finished_ttl_s=FINISHED_TTL_S,
+            agent=settings.agent,
+        ),
+    )
+    jobs = case.present.jobs
+    world.submit(_task(job) for job in jobs)
+    pace = _add_loop(world, case, settings)
+    last_s = max((job.arrival_s for job in jobs), default=0.0)
+    end_s = START_S + max(case.present.span_s, last_s)
+    world.run_until(end_s)
+    while _open(world, len(jobs)) and world.clock.now_s() < end_s + PATIENCE_S:
+        world.run_for(DAY_S)
+    return _outcome(policy, world, jobs, pace)
+
+
+def fleet_of(case: Case, settings: EmbeddedSettings) -> Fleet:
+    """Return the nodes of a case; the last one has what is left over."""
+    size = settings.gpus_per_node
+    places = range(0, len(settings.layouts), size)
+    groups = [
+        NodeGroup(
+            (f"gpu-{number:03d}",),
+            case.model.key,
+            settings.layouts[place : place + size],
+            driver=settings.driver,
+        )
+        for number, place in enumerate(places, start=1)
+    ]
+    return Fleet(tuple(groups))
+
+
+def _task(job: StudyJob) -> Task:
+    return Task(
+        name=f"job-{job.number:06d}",
+        arrival_s=START_S + job.arrival_s,
+        run_s=job.run_s,
+        requests=Counts({resource_name(job.profile): 1}),
+        priority_class=f"priority-{job.priority}" if job.priority else "",
+    )
+
+
+def _add_loop(world: World, case: Case, settings: EmbeddedSettings) -> Pace | None:
+    policy = settings.policy
+    if policy is None:
+        return None
+    earlier = [replace(j, arrival_s=j.arrival_s - case.past.span_s) for j in case.past.jobs]
+    past = KnownPast(START_S, earlier, case.present.jobs, lambda: _ends_of(world))
+    client = world.client(LOOP_NAMESPACE)
+    outside = Outside(KubernetesCluster(client, world.clock), world.clock, history=past)
+    pace = Pace(Loop(outside, lambda: policy), world, policy.loop.interval_s)
+    world.engine.add(pace)
+    return pace
+
+
+def _ends_of(world: World) -> dict[int, float]:
+    """Return the ends of the jobs that are over, in seconds of the run."""
+    return {
+        _number_of(pod): pod.ended_s - START_S
+        for pod in world.observer.pods
+        if pod.outcome == "Succeeded" and pod.ended_s is not None
+    }
+
+
+def _number_of(pod: PodTimes) -> int:
+    return int(pod.task.rpartition("-")[2])
+
+
+def _open(world: World, number: int) -> bool:
+    """Say whether jobs are left that have not come or not ended."""
+    return len(_ends_of(world)) < number
+
+
+def _outcome(policy: str, world: World, jobs: Sequence[StudyJob], pace: Pace | None) -> Outcome:
+    pods: dict[int, list[PodTimes]] = {}
+    for pod in world.observer.pods:
+        pods.setdefault(_number_of(pod), []).append(pod)
+    times = tuple(_times_of(job, pods.get(job.number, [])) for job in jobs)
+    ended_s = max((t.end_s for t in times if t.end_s is not None), default=0.0)
+    cuts = [
+        Cut(round(max(0.0, sample.at_s - START_S), 3), node, _layout_text(sample.amounts))
+        for node, samples in world.observer.layouts.items()
+        for sample in samples
+    ]
+    counters = {} if pace is None else {"cycles": pace.cycles, "plans": pace.plans}
+    return Outcome(
+        policy=policy,
+        jobs=times,
+        ended_s=ended_s,
+        changes=0 if pace is None else pace.changes,
+        cuts=tuple(sorted(cuts, key=lambda cut: (cut.at_s, cut.where))),
+        evictions=sum(times.restarts for times in times),
+        plan_gap=0.0 if pace is None else pace.plan_gap,
+        counters=counters,
+    )
+
+
+def _times_of(job: StudyJob, pods: Sequence[PodTimes]) -> JobTimes:
+    """Return the life of a job from those of its pods; the last one counts."""
+    if not pods:
+        return JobTimes(job)
+    last, earlier = pods[-1], pods[:-1]
+    is_over = last.outcome == "Succeeded"
+    lost_s = sum(p.ended_s - p.started_s for p in earlier if p.ended_s and p.started_s)
+    return JobTimes(
+        job,
+        start_s=None if last.started_s is None else round(last.started_s - START_S, 3),
+        end_s=round(last.ended_s - START_S, 3) if is_over and last.ended_s else None,
+        profile=job.profile if last.started_s is not None else "",
+        place=(last.node, ""),
+        restarts=len(earlier),
+        lost_s=round(lost_s, 3),
+    )
+
+
+def _layout_text(amounts: Mapping[str, int]) -> str:
+    return " + ".join(f"{n}x{name.removeprefix(MIG_PREFIX)}" for name, n in amounts.items())

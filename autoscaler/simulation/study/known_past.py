@@ -1,0 +1,45 @@
+"""The past as the loop would read it: jobs that came before, and those of the run so far."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from autoscaler.domain.resource import resource_name
+from autoscaler.planning.demand_history import DemandHistory, Grid, history_of_jobs
+from autoscaler.planning.queue_model import Job
+from autoscaler.simulation.study.jobs import StudyJob
+
+
+@dataclass(slots=True)
+class KnownPast:
+    """Implements the loop's port of past demand.
+
+    Parameters
+    ----------
+    start_s
+        Epoch second at which the run begins.
+    past
+        Jobs from before it, all of them over; their arrivals are below 0.
+    present
+        Jobs of the run in order of arrival. Of those only what is over is read.
+    ends_s
+        Returns the end of each job of the run that is over, by number, in its seconds.
+    """
+
+    start_s: float
+    past: Sequence[StudyJob]
+    present: Sequence[StudyJob]
+    ends_s: Callable[[], Mapping[int, float]]
+
+    def demand(self, pool: str, grid: Grid, alone: Collection[str]) -> DemandHistory:
+        """Return what is known of a pool on a grid of epoch seconds."""
+        first_s, now_s = grid.start_s - self.start_s, grid.end_s - self.start_s
+        jobs: dict[tuple[str, str], list[Job]] = {}
+        come = bisect_right(self.present, now_s, key=lambda job: job.arrival_s)
+        ends_s = self.ends_s()
+        over = [job for job in self.present[:come] if job.number in ends_s]
+        for job in (*self.past, *over):
+            if job.arrival_s + job.run_s > first_s:
+                key = pool, resource_name(job.profile)
+                jobs.setdefault(key, []).append(Job(job.arrival_s + self.start_s, job.run_s))
+        return history_of_jobs(jobs, grid)
