@@ -40,7 +40,15 @@ from autoscaler.domain.sightings import Seat, Sightings, sightings_of
 from autoscaler.domain.snapshot import FleetNode, Gpu
 
 FOREIGN = frozenset({Reason.SHARED, Reason.MANAGED_BY_PROVIDER, Reason.TWO_OWNERS})
-GEOMETRY = frozenset({Reason.GEOMETRY_UNKNOWN, Reason.DRIFTED})
+ARITHMETIC = frozenset(
+    {
+        Reason.GEOMETRY_UNKNOWN,
+        Reason.DRIFTED,
+        Reason.EXCEEDS_HARDWARE,
+        Reason.MIXED_MODELS,
+        Reason.UNKNOWN_PROFILE,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +109,10 @@ def examine(node: Node, pool: Pool | None, evidence: Evidence) -> FleetNode:
         *_pool_holds(finding, pool, evidence),
         *_pod_holds(finding, users, evidence),
     ]
-    if any(hold.reason in FOREIGN for hold in holds):
+    is_foreign = any(hold.reason in FOREIGN for hold in holds)
+    if is_foreign:
         # What others make of their GPUs needs no explanation by our rules.
-        holds = [hold for hold in holds if hold.reason not in GEOMETRY]
+        holds = [hold for hold in holds if hold.reason not in ARITHMETIC]
     fleet_node = FleetNode(
         node=node,
         pool=pool.name if pool is not None else "",
@@ -111,7 +120,7 @@ def examine(node: Node, pool: Pool | None, evidence: Evidence) -> FleetNode:
         driver=pool.driver if pool is not None else Driver.MIG_MANAGER,
         strategy=finding.identity.strategy,
         gpus=finding.composition.gpus,
-        supply=_supply(finding),
+        supply=_supply(finding, is_countable=is_foreign or finding.composition.is_countable),
         allocated=_allocated(users, evidence.nominations.requests(node.name)),
         holders=tuple(users),
         holds=tuple(sorted(set(holds))),
@@ -228,10 +237,10 @@ def _overdrawn(finding: Finding, users: list[Pod]) -> Iterator[Hold]:
             yield seen.hold(Reason.NOT_SETTLED, text)
 
 
-def _supply(finding: Finding) -> Counts:
+def _supply(finding: Finding, *, is_countable: bool) -> Counts:
     seen = finding.circumstances
     is_gone = is_leaving(seen.node) or (is_down(seen) and not seen.is_changing)
-    if is_gone or not finding.composition.is_countable:
+    if is_gone or not is_countable:
         return Counts()
     return Counts({n: k for n, k in seen.node.allocatable.items() if is_gpu_resource(n)})
 

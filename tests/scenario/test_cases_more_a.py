@@ -1,0 +1,54 @@
+"""More field cases of nodes: other boards, other owners, and who is beside them."""
+
+import pytest
+
+from tests.commands import Shell
+from tests.dumps import dump_node, dump_pod, write_dump
+
+H100 = "h100-80gb"
+PRODUCT = "nvidia.com/gpu.product"
+HBM3 = "NVIDIA-H100-80GB-HBM3"
+
+
+@pytest.fixture
+def shell(capsys):
+    return Shell(capsys)
+
+
+def offering(name="gpu-1", key=H100, labels=None, **amounts):
+    """Return a node of one board that offers these amounts, ``mig_1g_10gb`` and the like."""
+    resources = {"cpu": "96", "memory": "1024Gi"}
+    for word, number in amounts.items():
+        kind = word.removeprefix("mig_").replace("_", ".")
+        prefix = "nvidia.com/mig-" if word.startswith("mig_") else "nvidia.com/"
+        resources[prefix + kind] = str(number)
+    status = {"allocatable": resources, "capacity": resources}
+    own = {"nvidia.com/mig.config": None, **(labels or {})}
+    return dump_node(name, [{}], key, labels=own, status=status)
+
+
+SHARED = {PRODUCT: f"{HBM3}-SHARED", "nvidia.com/mig-1g.10gb.replicas": "4"}
+PARTITIONED = {"cloud.google.com/gke-gpu-partition-size": "2g.20gb"}
+REGISTERED = {"hami.io/gpu": "on"}
+
+
+@pytest.mark.parametrize(
+    ("node", "reason", "wanted"),
+    [
+        (offering(labels=SHARED, mig_1g_10gb=28), "Shared", "nvidia.com/mig-1g.10gb"),
+        (offering(labels=SHARED, gpu=4), "Shared", "nvidia.com/gpu"),
+        (offering(labels=PARTITIONED, gpu=3), "ManagedByProvider", "nvidia.com/gpu"),
+        (offering(labels=REGISTERED, gpu=10), "TwoOwners", "nvidia.com/gpu"),
+    ],
+)
+def test_what_others_make_of_their_boards_is_counted_and_not_judged(
+    shell, tmp_path, node, reason, wanted
+):
+    """One reason is told; what they offer serves pods, and the node beside is planned."""
+    pods = [dump_pod("fits", {wanted: 1}), dump_pod("wants", "3g.40gb")]
+    path = write_dump(tmp_path, node, dump_node("gpu-2", [{"1g.10gb": 7}], H100), *pods)
+    document = shell.plan(path).json
+    assert [(h["node"], h["reason"]) for h in document["holds"]] == [("gpu-1", reason)]
+    assert [change["node"] for change in document["changes"]] == ["gpu-2"]
+    assert [p["name"] for p in document["changes"][0]["serves"]] == ["wants"]
+    assert document["unserved"] == []
