@@ -106,12 +106,13 @@ def _draw_blocks(out: Console, changes: Iterable[NodeChange]) -> None:
 def _draw_prices(out: Console, changes: Sequence[NodeChange]) -> None:
     if not changes:
         return
-    terms = ("WAITING", "HOME", "HEDGE", "RULE", "OUT OF SERVICE", "WORK LOST")
+    costs_shown = ("OUT OF SERVICE", "WORK LOST", "RESTARTS", "CHURN")
+    terms = ("WAITING", "HOME", "HEDGE", "RULE", *costs_shown)
     drawn = table("NODE", *terms, title="PRICE (slice-seconds)", right=terms)
     for change in changes:
         price = change.price
         gains = (price.waiting_avoided, price.home, price.hedge, price.rule)
-        costs = (price.out_of_service, price.work_lost)
+        costs = (price.out_of_service, price.work_lost, price.restarts, price.churn)
         signed = [*map(amount_text, gains), *(amount_text(-cost) for cost in costs)]
         drawn.add_row(change.node, *signed)
     section(out, drawn)

@@ -80,6 +80,7 @@ def _to_json(record: RolloutRecord) -> dict[str, object]:
         "cost": record.cost,
         "serves": list(record.serves),
         "served": record.served,
+        "gpus": list(record.gpus),
     }
 
 
@@ -87,6 +88,7 @@ def _from_json(item: Mapping[str, object]) -> RolloutRecord | None:
     """Return a record, ``None`` for what is not one."""
     numbers = [item.get(key) for key in ("startedAt", "endedAt", "gain", "cost")]
     serves, served = item.get("serves"), item.get("served")
+    gpus = item.get("gpus")
     if not all(isinstance(n, int | float) for n in numbers) or not isinstance(serves, list):
         return None
     started_s, ended_s, gain, cost = (float(n) for n in numbers if isinstance(n, int | float))
@@ -109,7 +111,14 @@ def _from_json(item: Mapping[str, object]) -> RolloutRecord | None:
         cost=cost,
         serves=tuple(str(pod) for pod in serves),
         served=served if isinstance(served, int) else None,
+        gpus=_indexes(gpus),
     )
+
+
+def _indexes(value: object) -> tuple[int, ...]:
+    """Return the indexes of GPUs; records of earlier versions have none."""
+    items = value if isinstance(value, list) else []
+    return tuple(index for index in items if isinstance(index, int))
 
 
 def _order(record: RolloutRecord) -> tuple[float, str]:

@@ -254,4 +254,5 @@ def record_of(node: str, journal: Journal, finish: Finish, now_s: float) -> Roll
         gain=journal.gain,
         cost=journal.cost,
         serves=journal.serves,
+        gpus=journal.gpus,
     )

@@ -27,6 +27,8 @@ class RolloutRecord:
         Pods it was for, ``namespace/name``.
     served
         How many of these had left the queue some time after; ``None`` not yet measured.
+    gpus
+        Indexes of the GPUs it re-cut; empty where that was not recorded.
     """
 
     node: str
@@ -43,6 +45,7 @@ class RolloutRecord:
     cost: float = 0.0
     serves: tuple[str, ...] = ()
     served: int | None = None
+    gpus: tuple[int, ...] = ()
 
     @property
     def duration_s(self) -> float:

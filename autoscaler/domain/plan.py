@@ -45,11 +45,14 @@ class Price:
     out_of_service
         Compute slices re-cut, and free instances elsewhere on the closed node that
         present demand would use, times seconds from cordon to settled.
-    work_lost
-        Work lost by evicted pods.
+    work_lost, restarts
+        Work that evicted pods have done for nothing, and time they take to work again.
     rule
         Value of what the policy demands whatever is asked for: floors, ceilings and
         reserved nodes.
+    churn
+        What the gain must exceed the cost by, so that demand that swings and estimates
+        that are too kind change nothing; no part of either.
     """
 
     waiting_avoided: float = 0.0
@@ -58,6 +61,8 @@ class Price:
     out_of_service: float = 0.0
     work_lost: float = 0.0
     rule: float = 0.0
+    restarts: float = 0.0
+    churn: float = 0.0
 
     @property
     def gain(self) -> float:
@@ -67,7 +72,7 @@ class Price:
     @property
     def cost(self) -> float:
         """All cost, in slice-seconds."""
-        return self.out_of_service + self.work_lost
+        return self.out_of_service + self.work_lost + self.restarts
 
 
 @dataclass(frozen=True, slots=True)

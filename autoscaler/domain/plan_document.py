@@ -205,6 +205,13 @@ class TermsDocument(Section):
     work_lost: Number
     """Cost: work of evicted pods that is lost."""
 
+    restarts: Number = 0.0
+    """Cost: time that evicted pods take to work again."""
+
+    churn: Number = 0.0
+    """What the gain must exceed the cost by, so that demand that swings changes nothing;
+    no part of either."""
+
 
 class ChangeDocument(Section):
     """The change of one node."""
@@ -263,7 +270,8 @@ class ChangeDocument(Section):
         return self
 
     def _unequal_cost(self) -> list[Problem]:
-        return _unequal("cost", self.cost, self.terms.out_of_service + self.terms.work_lost)
+        t = self.terms
+        return _unequal("cost", self.cost, t.out_of_service + t.work_lost + t.restarts)
 
     def _gpu_faults(self) -> list[Problem]:
         known = range(len(self.layout))

@@ -141,6 +141,8 @@ def _change_to_json(change: NodeChange) -> Json:
             "rule": price.rule,
             "outOfService": price.out_of_service,
             "workLost": price.work_lost,
+            "restarts": price.restarts,
+            "churn": price.churn,
         },
         "estimatedSeconds": change.estimated_s,
         "blockedBy": [

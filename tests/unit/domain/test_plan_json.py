@@ -129,6 +129,8 @@ def test_the_form_of_a_change_is_the_contract():
             "rule": 500.0,
             "outOfService": 30.0,
             "workLost": 4.0,
+            "restarts": 0.0,
+            "churn": 0.0,
         },
         "estimatedSeconds": 300.0,
         "blockedBy": [{"reason": "Paused", "message": "paused"}],
