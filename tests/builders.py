@@ -13,6 +13,7 @@ from autoscaler.domain.configuration import node_configuration
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.demand import DemandGroup
 from autoscaler.domain.geometry import Geometry
+from autoscaler.domain.holder import Holder
 from autoscaler.domain.objects import Container, Node, Observation, Pod, PodRef
 from autoscaler.domain.placement import place
 from autoscaler.domain.plan import GpuChange, NodeChange, Plan, Price
@@ -323,3 +324,23 @@ def waiting(
     )
     pods = tuple(PodRef("default", f"{prefix}-{index:03d}") for index in range(number))
     return replace(DemandGroup(bundle, frozenset(nodes), pods=pods), **changes)
+
+
+def holder(
+    name: str = "serve-1",
+    profile: str = "1g.5gb",
+    node: str = "node-a",
+    gpu: int = 0,
+    **changes: Any,
+) -> Holder:
+    """Return a pod that holds one instance, and may be evicted and run anywhere."""
+    own = Holder(
+        pod=PodRef("default", name),
+        node=node,
+        gpu=gpu,
+        held=Counts({profile: 1}),
+        bundle=Counts({resource_name(profile): 1}),
+        lost_work_s=100.0,
+        eligible=frozenset({"node-a", "node-b"}),
+    )
+    return replace(own, **changes)

@@ -177,6 +177,19 @@ class EvictionRules(Section):
     creates them again."""
 
 
+class DrainingRules(Section):
+    """Whether GPUs count whose pods will end by themselves soon."""
+
+    enabled: bool = True
+    """Whether a node may be closed to wait for such pods, where MIG manager can only
+    change a GPU as a whole. Default: true, because it evicts nobody; nothing is known of
+    when pods end without a history of service times, their deadlines aside."""
+
+    min_chance: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """Chance that all of them have ended by rollout.drainDeadline from which it is tried.
+    Default: 0.5, because a node that is closed in vain is closed again after a while."""
+
+
 class Disruption(Section):
     """When and how much may be disrupted."""
 
@@ -201,6 +214,9 @@ class Disruption(Section):
 
     eviction: EvictionRules = EvictionRules()
     """Whether pods may be evicted, and which."""
+
+    draining: DrainingRules = DrainingRules()
+    """Whether GPUs count whose pods will end by themselves soon."""
 
 
 class LoopRules(Section):

@@ -9,7 +9,8 @@ All this is counted in instances: a request for several counts where each of the
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from autoscaler.planning.fleet import Fleet, free_of
+from autoscaler.planning.fleet import Fleet
+from autoscaler.planning.menu import free_of
 from autoscaler.planning.mix import Choice, Mix
 from autoscaler.planning.moves import NodeMove
 from autoscaler.planning.routing import Flows, Network
@@ -56,7 +57,8 @@ def attribute(
     Returns
     -------
     tuple
-        Over all moves, the instances for a want add up to those in use more.
+        Over all moves, the instances for a want add up to those in use more, those of
+        evicted pods aside, which may move to nodes that do not change.
     """
     found = tuple(Credit() for _ in moves)
     if not moves:
@@ -70,6 +72,9 @@ def attribute(
             places.compare(name, zone, (old, new), (before, after), found)
         balance = _Balance(name, found)
         for index, want in enumerate(mix.wants):
+            if want.is_returning:
+                # Whoever is evicted was served before: who takes them in has earned it.
+                continue
             balance.settle(
                 index, want.bundle[name] * (after.served[index] - before.served[index])
             )

@@ -5,14 +5,14 @@ no part in the order of kinds: other names give the same plan for the same nodes
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.policy import Strategy
 from autoscaler.domain.snapshot import FleetNode
-from autoscaler.planning.menu import GpuMenu, Menus, SortKey
+from autoscaler.planning.cost import NOTHING, Cost
+from autoscaler.planning.menu import GpuMenu, Menus, NodeMenu, SortKey, free_of
 from autoscaler.planning.mix import GpuKind, NodeKind, Option, Want
-from autoscaler.planning.targets import Target
 
 # Single nodes that requests for one node are considered on. More of them make the
 # program slow, and fewer leave such requests waiting where others would take them.
@@ -37,13 +37,19 @@ class Members:
         In name order.
     menus
         What GPUs may become, one entry a GPU kind of the node kind.
-    node_targets
-        What every GPU becomes that is not so yet, one entry an option of the whole node.
+    places
+        Positions of the GPUs of each GPU kind, one entry a node.
+    whole
+        What all GPUs together may become.
+    closing_cost
+        Price of closing one of the nodes.
     """
 
     nodes: tuple[FleetNode, ...]
     menus: tuple[GpuMenu, ...] = ()
-    node_targets: tuple[Target, ...] = ()
+    places: tuple[tuple[tuple[int, ...], ...], ...] = ()
+    whole: NodeMenu = field(default_factory=NodeMenu)
+    closing_cost: Cost = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +95,6 @@ def is_movable(node: FleetNode) -> bool:
     )
 
 
-def free_of(node: FleetNode) -> Counts:
-    """Return what pods may still take on a node, by resource name.
-
-    A node that is being changed counts with what it is about to offer.
-    """
-    if node.target_supply is not None:
-        return node.target_supply.minus(node.allocated)
-    return node.free
-
-
 def zones_of(
     nodes: Iterable[FleetNode], eligible: Sequence[frozenset[str]]
 ) -> tuple[tuple[Zone, ...], dict[str, int]]:
@@ -141,56 +137,62 @@ def group_nodes(
     menus
         Knows what each GPU may become and at which price.
     """
-    alike: dict[_Likeness, list[FleetNode]] = {}
-    shapes: dict[_Likeness, tuple[NodeKind, Members]] = {}
+    alike: dict[_Likeness, list[Members]] = {}
+    shapes: dict[_Likeness, NodeKind] = {}
     for node in nodes:
         zone = zone_of[node.name]
         likeness, kind, members = _shape(node, zone, menus)
-        alike.setdefault(likeness, []).append(node)
-        shapes.setdefault(likeness, (kind, members))
+        alike.setdefault(likeness, []).append(members)
+        shapes.setdefault(likeness, kind)
     kinds, all_members = [], []
     for likeness in sorted(alike):
-        kind, members = shapes[likeness]
-        own = tuple(sorted(alike[likeness], key=lambda node: node.name))
-        kinds.append(replace(kind, number=len(own)))
-        all_members.append(replace(members, nodes=own))
+        own = sorted(alike[likeness], key=lambda members: members.nodes[0].name)
+        kinds.append(replace(shapes[likeness], number=len(own)))
+        nodes_of_kind = tuple(members.nodes[0] for members in own)
+        places = tuple(members.places[0] for members in own)
+        all_members.append(replace(own[0], nodes=nodes_of_kind, places=places))
     return Fleet(zones, tuple(kinds), tuple(all_members))
 
 
 def _shape(node: FleetNode, zone: int, menus: Menus) -> tuple[_Likeness, NodeKind, Members]:
     free = Counts({n: k for n, k in free_of(node).items() if menus.needs[n]})
-    found: dict[SortKey, tuple[GpuMenu, int]] = {}
-    whole: tuple[Option, ...] = ()
-    whole_targets: tuple[Target, ...] = ()
-    closing_cost = 0.0
+    found: dict[SortKey, tuple[GpuMenu, list[int]]] = {}
+    whole, closing_cost = NodeMenu(), NOTHING
     if is_movable(node) and node.pool in menus.pools:
         # A reserved node that is cut may only become whole.
-        for gpu in () if node.reserved else node.gpus:
+        for place, gpu in enumerate(() if node.reserved else node.gpus):
             menu = menus.of_gpu(gpu, node, zone)
             if menu.options:
-                found[menu.key] = (menu, found.get(menu.key, (menu, 0))[1] + 1)
-        whole, whole_targets = menus.of_node(node, zone)
-        if found or whole:
-            closing_cost = menus.closing_cost(node, zone, free)
+                found.setdefault(menu.key, (menu, []))[1].append(place)
+        whole = menus.of_node(node, zone)
+        if found or whole.options:
+            closing_cost = menus.closing_cost(node, zone)
     states = [found[key] for key in sorted(found)]
     likeness = _Likeness(
         zone=zone,
         model=node.model.key if node.model is not None and states else "",
         driver=node.driver.value if states else "",
-        states=tuple((menu.key, number) for menu, number in states),
+        states=tuple((menu.key, len(places)) for menu, places in states),
         free=tuple(free.items()),
-        closing_cost=closing_cost,
-        whole=tuple((option.gains, option.cost) for option in whole),
+        closing_cost=closing_cost.charged(),
+        whole=tuple((option.gains, option.cost) for option in whole.options),
     )
     kind = NodeKind(
         zone=zone,
         number=1,
         free=free,
-        gpus=tuple(GpuKind(number, menu.options) for menu, number in states),
-        node_options=whole,
+        gpus=tuple(GpuKind(len(places), menu.options) for menu, places in states),
+        node_options=whole.options,
+        closing_cost=closing_cost.charged(),
+    )
+    members = Members(
+        nodes=(node,),
+        menus=tuple(menu for menu, _ in states),
+        places=(tuple(tuple(places) for _, places in states),),
+        whole=whole,
         closing_cost=closing_cost,
     )
-    return likeness, kind, Members((node,), tuple(menu for menu, _ in states), whole_targets)
+    return likeness, kind, members
 
 
 def with_hosts(fleet: Fleet, wants: Sequence[Want], most: int = MAX_HOSTS) -> Fleet:
@@ -219,12 +221,12 @@ def with_hosts(fleet: Fleet, wants: Sequence[Want], most: int = MAX_HOSTS) -> Fl
         hosts = min(useful, left)
         left -= hosts
         unhosted += useful - hosts
-        for node in own.nodes[:hosts]:
+        for node, places in zip(own.nodes[:hosts], own.places[:hosts], strict=True):
             kinds.append(replace(kind, number=1, is_host=True))
-            members.append(replace(own, nodes=(node,)))
+            members.append(replace(own, nodes=(node,), places=(places,)))
         if hosts < kind.number:
             kinds.append(replace(kind, number=kind.number - hosts))
-            members.append(replace(own, nodes=own.nodes[hosts:]))
+            members.append(replace(own, nodes=own.nodes[hosts:], places=own.places[hosts:]))
     return Fleet(fleet.zones, tuple(kinds), tuple(members), unhosted)
 
 

@@ -124,6 +124,7 @@ def formulate(mix: Mix) -> Formulation:
     for index, kind in enumerate(mix.kinds):
         writer.add_closing(index, kind)
     writer.add_wants()
+    writer.limit_uses()
     bonuses = writer.add_bonuses()
     short = tuple(writer.add_rule(rule) for rule in mix.rules)
     return Formulation(

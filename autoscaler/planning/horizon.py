@@ -30,6 +30,11 @@ class Horizon:
     is_closed: bool = False
 
     @property
+    def is_same(self) -> bool:
+        """Whether it makes no difference what a change is."""
+        return self.window_s == self.anytime_s
+
+    @property
     def stretch(self) -> float:
         """How many times longer a change of windows serves; at least 1."""
         return self.window_s / self.anytime_s

@@ -15,16 +15,35 @@ from autoscaler.domain.policy import Driver
 from autoscaler.domain.profile import GpuModel
 from autoscaler.domain.resource import supply_of
 from autoscaler.domain.snapshot import FleetNode, Gpu
+from autoscaler.planning.cost import NOTHING, Cost
+from autoscaler.planning.departure import Departures, Emptying, Likeness
+from autoscaler.planning.horizon import Horizon
+from autoscaler.planning.margin import Margins
 from autoscaler.planning.mix import MARKED_NODE, WHOLE_NODE, Option
-from autoscaler.planning.targets import Allowed, Target, pinned_of, targets_of, whole_target
+from autoscaler.planning.targets import (
+    NOBODY_LEAVES,
+    Allowed,
+    Target,
+    Way,
+    pinned_of,
+    targets_of,
+    whole_target,
+)
 from autoscaler.planning.worth import Worth
 
 Gains = tuple[tuple[str, int], ...]
 Entry = tuple[Gains, Target]
+State = tuple[
+    tuple[tuple[str, int], ...],
+    tuple[tuple[int, int, str], ...],
+    tuple[tuple[int, int, str], ...],
+]
 SortKey = tuple[
     tuple[tuple[str, int], ...],
     tuple[tuple[int, int, str], ...],
     tuple[tuple[int, int, str], ...],
+    Likeness,
+    float,
 ]
 
 
@@ -36,13 +55,24 @@ class GpuMenu:
     ----------
     key
         The state; sorts states by content.
-    options, targets
-        Prices and gains, and the targets they stand for; one entry of each a choice.
+    options, targets, costs
+        Gains and prices, the targets they stand for, and the terms of the prices; one
+        entry of each a choice.
     """
 
     key: SortKey
     options: tuple[Option, ...] = ()
     targets: tuple[Target, ...] = ()
+    costs: tuple[Cost, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMenu:
+    """What all GPUs of a node together may become; one entry of each a choice."""
+
+    options: tuple[Option, ...] = ()
+    targets: tuple[Target, ...] = ()
+    costs: tuple[Cost, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,77 +112,140 @@ class Menus:
         stays open, by zone and resource; 0 where absent.
     worth
         Prices.
+    departures
+        Who may leave which GPU.
+    margins
+        How many times its cost a change must gain, by node and GPU.
+    horizon
+        How long changes serve that may start in a window only.
     """
 
     pools: Mapping[str, PoolTerms]
     needs: Counts
     shares: Mapping[tuple[int, str], float]
     worth: Worth
-    _made: dict[tuple[int, str, SortKey, bool], GpuMenu] = field(default_factory=dict)
+    departures: Departures
+    margins: Margins
+    horizon: Horizon
+    _made: dict[tuple[int, str, SortKey, float], GpuMenu] = field(default_factory=dict)
     _supplies: dict[Counts, Counts] = field(default_factory=dict)
 
     def of_gpu(self, gpu: Gpu, node: FleetNode, zone: int) -> GpuMenu:
         """Return what a GPU may become; a node without a model has no menus."""
-        key = state_of(gpu, node.driver)
-        if node.model is None:
+        leaving = self.departures.at(gpu, node)
+        likeness = self.departures.likeness_of(leaving)
+        margin = self.margins.of_gpu(node.name, gpu.index)
+        key = (*state_of(gpu, node.driver), likeness, margin)
+        if node.model is None or not gpu.mig_enabled:
             return GpuMenu(key)
-        address = (zone, node.model.key, key, gpu.mig_enabled and gpu.is_idle)
+        if not gpu.is_idle and node.driver is Driver.MIG_MANAGER and not leaving:
+            return GpuMenu(key)
+        # While its holders leave, the node is closed for longer than for an idle GPU.
+        closed = self.closing_cost(node, zone).out_of_service if leaving else 0.0
+        address = (zone, node.model.key, key, closed)
         if address not in self._made:
-            self._made[address] = self._make(gpu, node, node.model, zone)
+            self._made[address] = self._make(gpu, node, node.model, zone=zone, key=key)
         return self._made[address]
 
-    def _make(self, gpu: Gpu, node: FleetNode, model: GpuModel, zone: int) -> GpuMenu:
-        key = state_of(gpu, node.driver)
+    def _make(
+        self, gpu: Gpu, node: FleetNode, model: GpuModel, *, zone: int, key: SortKey
+    ) -> GpuMenu:
         terms = self.pools[node.pool]
         allowed = terms.allowed[model.key]
-        targets = targets_of(gpu, model, node.driver, allowed)
-        entries = [(self._gains(gpu.counts, target.after), target) for target in targets]
-        entries.sort(key=lambda entry: -self._kept_slices(gpu, model, entry[1]))
-        chosen = self._useful(entries, terms.capped, is_limited=bool(allowed.limited))
-        chosen.sort(key=lambda entry: entry[0])
-        cost = self.gpu_cost(gpu, node, zone)
-        options = tuple(Option(gains, cost) for gains, _ in chosen)
-        return GpuMenu(key, options, tuple(target for _, target in chosen))
+        leaving = self.departures.at(gpu, node)
+        who = self.departures.leavers(leaving, node.driver) if leaving else NOBODY_LEAVES
+        found: dict[tuple[Way, Emptying | None], list[Target]] = {}
+        for target in targets_of(gpu, model, node.driver, allowed, who):
+            emptying = None
+            if target.way is not Way.NOBODY:
+                emptying = self.departures.emptying(leaving, target)
+                if emptying is None:
+                    continue
+            found.setdefault((target.way, emptying), []).append(target)
+        menu: list[tuple[Option, Target, Cost]] = []
+        for (_, emptying), targets in found.items():
+            cost = self.gpu_cost(gpu, node, zone, emptying).with_margin(key[-1])
+            gone = Counts() if emptying is None else emptying.leaving
+            before = gpu.counts.minus(gone)
+            entries = [(self._gains(before, t.after), t) for t in targets]
+            entries.sort(key=lambda entry: -self._kept_slices(gpu, model, entry[1]))
+            chosen = self._useful(entries, terms.capped, is_limited=bool(allowed.limited))
+            chosen.sort(key=lambda entry: entry[0])
+            menu += [(self._option(g, cost, gpu, emptying), t, cost) for g, t in chosen]
+        return GpuMenu(
+            key,
+            tuple(option for option, _, _ in menu),
+            tuple(target for _, target, _ in menu),
+            tuple(cost for _, _, cost in menu),
+        )
 
-    def gpu_cost(self, gpu: Gpu, node: FleetNode, zone: int) -> float:
+    def _option(self, gains: Gains, cost: Cost, gpu: Gpu, emptying: Emptying | None) -> Option:
+        """Return an option; one of a GPU that may be in use is one of windows."""
+        stretch = 1.0 if gpu.is_idle else self.horizon.stretch
+        return Option(
+            gains=gains,
+            cost=cost.charged(stretch),
+            returns=() if emptying is None else emptying.returns,
+            uses=() if emptying is None else emptying.uses,
+            must_wait=not gpu.is_idle and self.horizon.is_closed and not self.horizon.is_same,
+        )
+
+    def gpu_cost(
+        self, gpu: Gpu, node: FleetNode, zone: int, emptying: Emptying | None = None
+    ) -> Cost:
         """Return the price of re-cutting a GPU of a node that is closed anyway.
 
-        Its slices that nobody holds are out of service; those of its free instances
-        that waiting requests would use are in the price of closing the node already.
+        Its slices that nobody holds are out of service, and those of its holders from
+        when they are gone. Those of its free instances that waiting requests would use
+        are in the price of closing the node already.
         """
         if node.model is None:
-            return 0.0
+            return NOTHING
+        closed_s = self.pools[node.pool].out_of_service_s
         slices = {p.name: p.compute_slices for p in node.model.profiles}
         held = sum(slices.get(name, 0) * number for name, number in gpu.held.items())
-        out = max(0, node.model.compute_slices - held)
         used = self._used_slices(self._supply(gpu.counts.minus(gpu.held)), zone)
-        return self.pools[node.pool].out_of_service_s * max(0.0, out - used)
+        free = max(0.0, max(0, node.model.compute_slices - held) - used)
+        if emptying is None:
+            return Cost(out_of_service=closed_s * free)
+        leaving = sum(slices.get(n, 0) * number for n, number in emptying.leaving.items())
+        wait_s, chance = emptying.drain.wait_s, emptying.drain.chance
+        elsewhere = self.closing_cost(node, zone).out_of_service / closed_s
+        waited = wait_s * (free + elsewhere) + emptying.idle_slice_s
+        # Of several attempts one succeeds, and each of them waits.
+        out = closed_s * (free + leaving) + waited / chance
+        return Cost(out_of_service=out).plus(emptying.cost)
 
-    def closing_cost(self, node: FleetNode, zone: int, free: Counts) -> float:
+    def closing_cost(self, node: FleetNode, zone: int) -> Cost:
         """Return the price of closing a node: what waiting requests would use there."""
-        return self.pools[node.pool].out_of_service_s * self._used_slices(free, zone)
+        free = Counts({n: k for n, k in free_of(node).items() if self.needs[n]})
+        closed_s = self.pools[node.pool].out_of_service_s
+        cost = Cost(out_of_service=closed_s * self._used_slices(free, zone))
+        return cost.with_margin(self.margins.usual)
 
-    def of_node(
-        self, node: FleetNode, zone: int
-    ) -> tuple[tuple[Option, ...], tuple[Target, ...]]:
+    def of_node(self, node: FleetNode, zone: int) -> NodeMenu:
         """Return how all GPUs of a node become whole GPUs at once, if it may be needed."""
         model = node.model
         if model is None or not self.pools[node.pool].wants_whole:
-            return (), ()
+            return NodeMenu()
         whole = whole_target(model)
         cut = [gpu for gpu in node.gpus if gpu.counts != whole]
         if not cut or not all(gpu.mig_enabled for gpu in node.gpus):
-            return (), ()
+            return NodeMenu()
         if any(gpu.held for gpu in cut):
-            return (), ()
+            return NodeMenu()
         total = {MARKED_NODE if node.reserved else WHOLE_NODE: 1}
         for gpu in cut:
             for name, gain in self._gains(gpu.counts, whole):
                 total[name] = total.get(name, 0) + gain
-        cost = sum(self.gpu_cost(gpu, node, zone) for gpu in cut)
+        cost = NOTHING
+        for gpu in cut:
+            margin = self.margins.of_gpu(node.name, gpu.index)
+            cost = cost.plus(self.gpu_cost(gpu, node, zone).with_margin(margin))
         gains = tuple(sorted((name, gain) for name, gain in total.items() if gain))
         geometry = place(model, whole) if node.driver is Driver.AGENT else None
-        return (Option(gains, cost),), (Target(whole, geometry),)
+        option = Option(gains, cost.charged())
+        return NodeMenu((option,), (Target(whole, geometry),), (cost,))
 
     def _gains(self, before: Counts, after: Counts) -> Gains:
         old, new = self._supply(before), self._supply(after)
@@ -207,9 +300,19 @@ class Menus:
         ]
 
 
-def state_of(gpu: Gpu, driver: Driver) -> SortKey:
+def free_of(node: FleetNode) -> Counts:
+    """Return what pods may still take on a node, by resource name.
+
+    A node that is being changed counts with what it is about to offer.
+    """
+    if node.target_supply is not None:
+        return node.target_supply.minus(node.allocated)
+    return node.free
+
+
+def state_of(gpu: Gpu, driver: Driver) -> State:
     """Return what tells GPUs apart for those who cut them."""
-    counts = tuple(gpu.counts.items())
+    counts = (*gpu.counts.items(), ("", 0), *gpu.held.items())
     if driver is Driver.MIG_MANAGER or gpu.geometry is None:
         return counts, (), ()
     pinned = pinned_of(gpu) or Geometry()

@@ -27,10 +27,19 @@ class Option:
         Change of the number of free instances, by name, sorted; never zero.
     cost
         Price of one such change, at least 0.
+    returns
+        Requests that one such change makes wait again, by index of the want, sorted.
+    uses
+        How much one such change takes of limits, by index of the limit, sorted.
+    must_wait
+        Whether it cannot start for now, while others can.
     """
 
     gains: tuple[tuple[str, int], ...]
     cost: float
+    returns: tuple[tuple[int, int], ...] = ()
+    uses: tuple[tuple[int, int], ...] = ()
+    must_wait: bool = False
 
     @property
     def makes_whole(self) -> bool:
@@ -99,7 +108,7 @@ class Want:
     bundle
         Instances that one request needs on one node.
     number
-        How many requests.
+        How many requests, those included that only a change makes wait.
     value
         Worth of serving one, at least 0.
     zones
@@ -110,6 +119,9 @@ class Want:
         How many of the gang must be served together.
     per_node
         Most of them on one node; ``None`` for no limit.
+    is_returning
+        Whether they are served today and wait only where an option says that they
+        return; serving them earns no bonus a second time.
     """
 
     bundle: Counts
@@ -119,6 +131,7 @@ class Want:
     gang: str = ""
     gang_min: int = 0
     per_node: int | None = None
+    is_returning: bool = False
 
     @property
     def is_divisible(self) -> bool:
@@ -178,13 +191,27 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """A whole problem; ``offset`` is added to its objective."""
+    """A whole problem.
+
+    Parameters
+    ----------
+    limits
+        How much of each limit options may use in all.
+    offset
+        Added to the objective.
+    """
 
     kinds: tuple[NodeKind, ...]
     wants: tuple[Want, ...]
     bonuses: tuple[Bonus, ...] = ()
     rules: tuple[Rule, ...] = ()
+    limits: tuple[int, ...] = ()
     offset: float = 0.0
+
+    def option(self, kind: int, gpu: int, option: int) -> Option:
+        """Return an option by node kind, GPU kind (or ``ALL_GPUS``) and index."""
+        own = self.kinds[kind]
+        return (own.node_options if gpu == ALL_GPUS else own.gpus[gpu].options)[option]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ class MixWriter:
     """The program while it is being written.
 
     ``supply`` holds the columns that change how many instances of a name a zone has,
-    ``host_supply`` the same for a host.
+    ``host_supply`` the same for a host; ``returns`` those that make requests wait again,
+    by want, and ``uses`` those that take of a limit.
     """
 
     mix: Mix
@@ -30,6 +31,8 @@ class MixWriter:
     takers: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     supply: dict[tuple[int, str], list[tuple[int, int, bool]]] = field(default_factory=dict)
     host_supply: dict[tuple[int, str], list[tuple[int, int]]] = field(default_factory=dict)
+    returns: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    uses: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     def add_changes(self, index: int, kind: NodeKind) -> None:
         """Add the columns of what GPUs of a node kind may become."""
@@ -40,11 +43,9 @@ class MixWriter:
             self._add_taken(kind, (index, ALL_GPUS, option_index))
 
     def _add_taken(self, kind: NodeKind, key: tuple[int, int, int]) -> None:
-        index, gpu_index, option_index = key
-        is_node = gpu_index == ALL_GPUS
-        options = kind.node_options if is_node else kind.gpus[gpu_index].options
-        option = options[option_index]
-        most = kind.number * (1 if is_node else kind.gpus[gpu_index].number)
+        index, gpu_index, _ = key
+        option = self.mix.option(*key)
+        most = kind.number * (1 if gpu_index == ALL_GPUS else kind.gpus[gpu_index].number)
         column = self.program.column(-option.cost, most, is_integer=True)
         self.taken.append(key)
         self.takers.setdefault((index, gpu_index), []).append(column)
@@ -53,6 +54,10 @@ class MixWriter:
             self.supply.setdefault((kind.zone, name), []).append(entry)
             if kind.is_host:
                 self.host_supply.setdefault((index, name), []).append((column, gain))
+        for want, number in option.returns:
+            self.returns.setdefault(want, []).append((column, number))
+        for limit, number in option.uses:
+            self.uses.setdefault(limit, []).append((column, number))
 
     def add_closing(self, index: int, kind: NodeKind) -> None:
         """Add a node kind's closings, and the limit on how many of its GPUs change."""
@@ -127,9 +132,11 @@ class MixWriter:
     ) -> None:
         want = self.mix.wants[index]
         gang = gangs.get(want.gang)
-        if gang is None and len(columns) < 2:
+        if gang is None and len(columns) < 2 and not want.is_returning:
             return
-        row = self.program.row(-INFINITY, 0.0 if gang else want.number)
+        row = self.program.row(-INFINITY, 0.0 if gang or want.is_returning else want.number)
+        for column, number in self.returns.get(index, []):
+            self.program.enter(row, column, -number)
         for column in columns:
             self.program.enter(row, column, 1.0)
             if gang:
@@ -160,20 +167,26 @@ class MixWriter:
             for column, gain in self.host_supply.get((index, name), []):
                 self.program.enter(row, column, -gain)
 
+    def limit_uses(self) -> None:
+        """Let options use no more of a limit than there is."""
+        for limit, users in sorted(self.uses.items()):
+            row = self.program.row(-INFINITY, self.mix.limits[limit])
+            for column, number in users:
+                self.program.enter(row, column, number)
+
     def add_bonuses(self) -> tuple[int, ...]:
         """Add what the first instances served in some zones earn, and return its columns."""
+        kinds, wants = self.mix.kinds, self.mix.wants
+        earning = [(c, want, zone) for c, (want, zone) in self.flows.items()]
+        earning += [(c, want, kinds[host].zone) for c, (want, host) in self.hosted.items()]
         columns = []
         for bonus in self.mix.bonuses:
             earned = self.program.column(bonus.value, bonus.number)
             row = self.program.row(-INFINITY, 0.0)
             self.program.enter(row, earned, 1.0)
-            for column, (want, zone) in self.flows.items():
-                amount = self.mix.wants[want].bundle[bonus.name]
-                if amount and zone in bonus.zones:
-                    self.program.enter(row, column, -amount)
-            for column, (want, host) in self.hosted.items():
-                amount = self.mix.wants[want].bundle[bonus.name]
-                if amount and self.mix.kinds[host].zone in bonus.zones:
+            for column, want, zone in earning:
+                amount = wants[want].bundle[bonus.name]
+                if amount and zone in bonus.zones and not wants[want].is_returning:
                     self.program.enter(row, column, -amount)
             columns.append(earned)
         return tuple(columns)

@@ -4,21 +4,23 @@ Nodes of a kind are alike, so the first by name are taken, and as few as possibl
 changes of one node cost one closing.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.policy import Driver
+from autoscaler.domain.holder import Holder
 from autoscaler.domain.resource import supply_of
-from autoscaler.domain.snapshot import FleetNode, Gpu
-from autoscaler.planning.fleet import Fleet, Members, free_of
+from autoscaler.domain.snapshot import FleetNode
+from autoscaler.planning.cost import Cost
+from autoscaler.planning.departure import Departures, evicted_by
+from autoscaler.planning.fleet import Fleet, Members
 from autoscaler.planning.formulation import Formulation
 from autoscaler.planning.linear import FloatArray
-from autoscaler.planning.menu import GpuMenu, state_of
+from autoscaler.planning.menu import free_of
 from autoscaler.planning.mix import ALL_GPUS, Choice, NodeKind
-from autoscaler.planning.targets import Target
+from autoscaler.planning.targets import Target, Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,14 @@ class NodeMove:
         What GPUs become, by their position in ``node.gpus``; those that stay left out.
     cost
         Price of the change, in slice-seconds.
+    evicted
+        Pods that must leave for it, in name order.
+    gone
+        Instances of holders who leave by themselves or are evicted, by profile.
+    wait_s
+        Expected seconds until all who must leave have left.
+    is_idle
+        Whether nobody holds anything of the GPUs that change.
     makes_whole
         Whether it then offers whole GPUs only.
     """
@@ -45,7 +55,11 @@ class NodeMove:
     kind: int
     taken: tuple[tuple[int, int], ...]
     targets: tuple[tuple[int, Target], ...]
-    cost: float
+    cost: Cost
+    evicted: tuple[Holder, ...] = ()
+    gone: Counts = Counts()
+    wait_s: float = 0.0
+    is_idle: bool = True
     makes_whole: bool = False
 
     @property
@@ -59,58 +73,107 @@ class NodeMove:
     def free_after(self) -> Counts:
         """What pods may take on the node after the change, by resource name."""
         before, after = self.supply_change
-        return free_of(self.node).plus(after).minus(before)
+        gone = supply_of([self.gone])
+        return free_of(self.node).plus(gone).plus(after).minus(before)
 
 
-def moves_of(fleet: Fleet, choice: Choice) -> tuple[NodeMove, ...]:
-    """Return the changes of nodes that a choice means, in node-name order."""
+def moves_of(fleet: Fleet, choice: Choice, departures: Departures) -> tuple[NodeMove, ...]:
+    """Return the changes of nodes that a choice means, in node-name order.
+
+    Parameters
+    ----------
+    fleet
+        The nodes behind the kinds.
+    choice
+        What is chosen of each kind.
+    departures
+        Knows who leaves a GPU for a target.
+    """
     taken: dict[int, dict[int, list[int]]] = {}
     for (kind, gpu, option), number in sorted(choice.taken.items()):
         taken.setdefault(kind, {}).setdefault(gpu, []).extend([option] * number)
     moves: list[NodeMove] = []
     for kind, by_gpu in taken.items():
-        moves += _moves_of_kind(kind, fleet.kinds[kind], fleet.members[kind], by_gpu)
+        own = _Kind(kind, fleet.kinds[kind], fleet.members[kind], departures)
+        moves += own.moves(by_gpu)
     return tuple(sorted(moves, key=lambda move: move.node.name))
 
 
-def _moves_of_kind(
-    index: int, kind: NodeKind, members: Members, by_gpu: dict[int, list[int]]
-) -> Iterable[NodeMove]:
-    whole = by_gpu.get(ALL_GPUS, [])
-    for node, option in zip(members.nodes, whole, strict=False):
-        yield _whole_move(index, kind, members, node=node, option=option)
-    for place, node in enumerate(members.nodes[len(whole) :]):
-        own = {
-            gpu: options[place * kind.gpus[gpu].number : (place + 1) * kind.gpus[gpu].number]
-            for gpu, options in by_gpu.items()
-            if gpu != ALL_GPUS
-        }
-        if not any(own.values()):
-            break
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One node kind, whose choices become changes of nodes."""
+
+    index: int
+    kind: NodeKind
+    members: Members
+    departures: Departures
+
+    def moves(self, by_gpu: dict[int, list[int]]) -> Iterator[NodeMove]:
+        """Yield the changes; as few nodes as possible take all choices."""
+        whole = by_gpu.get(ALL_GPUS, [])
+        for node, option in zip(self.members.nodes, whole, strict=False):
+            yield self._whole_move(node, option)
+        for place in range(len(whole), len(self.members.nodes)):
+            at = place - len(whole)
+            own = {
+                gpu: self._share(gpu, options, at)
+                for gpu, options in by_gpu.items()
+                if gpu != ALL_GPUS
+            }
+            if not any(own.values()):
+                break
+            yield self._move(place, own)
+
+    def _share(self, gpu: int, options: list[int], at: int) -> list[int]:
+        """Return what the next node takes of the choices of a GPU kind."""
+        number = self.kind.gpus[gpu].number
+        return options[at * number : (at + 1) * number]
+
+    def _move(self, place: int, own: dict[int, list[int]]) -> NodeMove:
+        node, positions = self.members.nodes[place], self.members.places[place]
         targets: list[tuple[int, Target]] = []
-        cost = kind.closing_cost
+        cost = self.members.closing_cost
         for gpu, options in own.items():
-            menu = members.menus[gpu]
-            gpus = [i for i, g in enumerate(node.gpus) if _is_in_state(g, node, menu)]
-            targets += [(i, menu.targets[o]) for i, o in zip(gpus, options, strict=False)]
-            cost += sum(menu.options[option].cost for option in options)
-        taken = tuple((gpu, option) for gpu, options in own.items() for option in options)
-        yield NodeMove(node, index, taken, tuple(sorted(targets)), cost)
+            menu = self.members.menus[gpu]
+            targets += zip(positions[gpu], (menu.targets[o] for o in options), strict=False)
+            for option in options:
+                cost = cost.plus(menu.costs[option])
+        move = NodeMove(
+            node=node,
+            kind=self.index,
+            taken=tuple((gpu, option) for gpu, options in own.items() for option in options),
+            targets=tuple(sorted(targets)),
+            cost=cost,
+            is_idle=all(node.gpus[position].is_idle for position, _ in targets),
+        )
+        return self._with_departures(move)
 
+    def _with_departures(self, move: NodeMove) -> NodeMove:
+        evicted: list[Holder] = []
+        gone, wait_s = Counts(), 0.0
+        for position, target in move.targets:
+            if target.way is Way.NOBODY:
+                continue
+            holders = self.departures.at(move.node.gpus[position], move.node)
+            emptying = self.departures.emptying(holders, target)
+            evicted += evicted_by(holders, target)
+            if emptying is not None:
+                gone = gone.plus(emptying.leaving)
+                wait_s = max(wait_s, emptying.drain.wait_s)
+        evicted.sort(key=lambda holder: holder.pod)
+        return replace(move, evicted=tuple(evicted), gone=gone, wait_s=wait_s)
 
-def _whole_move(
-    index: int, kind: NodeKind, members: Members, *, node: FleetNode, option: int
-) -> NodeMove:
-    target = members.node_targets[option]
-    targets = tuple((i, target) for i, g in enumerate(node.gpus) if g.counts != target.after)
-    cost = kind.closing_cost + kind.node_options[option].cost
-    return NodeMove(node, index, ((ALL_GPUS, option),), targets, cost, makes_whole=True)
-
-
-def _is_in_state(gpu: Gpu, node: FleetNode, menu: GpuMenu) -> bool:
-    if not gpu.mig_enabled or (node.driver is Driver.MIG_MANAGER and not gpu.is_idle):
-        return False
-    return state_of(gpu, node.driver) == menu.key
+    def _whole_move(self, node: FleetNode, option: int) -> NodeMove:
+        target = self.members.whole.targets[option]
+        cut = [i for i, gpu in enumerate(node.gpus) if gpu.counts != target.after]
+        return NodeMove(
+            node=node,
+            kind=self.index,
+            taken=((ALL_GPUS, option),),
+            targets=tuple((i, target) for i in cut),
+            cost=self.members.closing_cost.plus(self.members.whole.costs[option]),
+            makes_whole=True,
+        )
 
 
 def decisions_of(formulation: Formulation, moves: Iterable[NodeMove]) -> FloatArray:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from autoscaler.domain.demand import Demand
+from autoscaler.domain.history import RolloutRecord
 from autoscaler.domain.plan import Optimality, Plan, StoppedBy
 from autoscaler.domain.policy import Policy, policy_hash
 from autoscaler.domain.snapshot import Snapshot
@@ -15,7 +16,7 @@ from autoscaler.planning.answer import DEFAULT_LIMITS, SolverLimits
 from autoscaler.planning.moves import NodeMove, decisions_of, moves_of
 from autoscaler.planning.optimizer import Guard, Settlement, settle, steadied, with_decisions
 from autoscaler.planning.pricing import PricedMove, price_moves
-from autoscaler.planning.problem import Problem, state_problem
+from autoscaler.planning.problem import Past, Problem, state_problem
 from autoscaler.planning.report import changes_of, demand_lines, holds_of, plan_id, terms_of
 from autoscaler.planning.solver import Solver, solve
 from autoscaler.planning.unserved import unserved_pods
@@ -33,6 +34,8 @@ class PlannerSettings:
     ----------
     history
         What the past says about worth; without it only sizes count.
+    records
+        Rollouts that are over: what they did is not undone lightly.
     limits
         When the solver stops.
     guard
@@ -42,6 +45,7 @@ class PlannerSettings:
     """
 
     history: ValueHistory | None = None
+    records: tuple[RolloutRecord, ...] = ()
     limits: SolverLimits = DEFAULT_LIMITS
     guard: Guard | None = None
     solver: Solver = solve
@@ -78,7 +82,8 @@ def make_plan(
         Without blocks. Trouble of the solver keeps the present geometry and is a
         notice, never an exception.
     """
-    problem = state_problem(snapshot, demand, policy, now_s, history=settings.history)
+    past = Past(settings.history or ValueHistory(), settings.records)
+    problem = state_problem(snapshot, demand, policy, now_s, past)
     settlement = settle(problem.mix, settings.limits, settings.guard, settings.solver)
     plan = Plan(
         id="",
@@ -113,7 +118,9 @@ def _prune(
 ) -> tuple[Settlement, tuple[PricedMove, ...]]:
     """Drop changes that cost more than they gain: a gap leaves room for some."""
     settlement = steadied(settlement, solver)
-    moves: Sequence[NodeMove] = moves_of(problem.fleet, settlement.choice)
+    moves: Sequence[NodeMove] = moves_of(
+        problem.fleet, settlement.choice, problem.crowd.departures
+    )
     before = settlement.unchanged
     priced = price_moves(problem, moves, before, settlement.choice)
     for _ in range(MAX_PRUNINGS):
@@ -136,7 +143,7 @@ def _prune(
 
 
 def _pays(priced: PricedMove) -> bool:
-    return priced.price.gain >= priced.price.cost
+    return priced.price.gain >= priced.price.cost + priced.price.churn
 
 
 def _brings(priced: PricedMove) -> bool:

@@ -44,23 +44,59 @@ def price_moves(
     home = _home_gains(problem, credit_of, before, after)
     rules = _rule_gains(problem, moves)
     priced = []
+    moved = _worth_of_moved(problem, moves, credit_of, after)
+    first, last = len(problem.groups), len(problem.groups) + len(problem.hedges)
     for index, move in enumerate(moves):
-        waiting = hedge = 0.0
+        waiting = moved[index] - move.cost.waiting
+        hedge = 0.0
         for (want, name), number in sorted(credit_of[index].instances.items()):
             worth = number * _worth_of_instance(problem, want, name)
-            if want < len(problem.groups):
-                waiting += worth
-            else:
+            if first <= want < last:
                 hedge += worth
+            else:
+                waiting += worth
+        # A change that may start in a window only serves until the next one.
+        stretch = 1.0 if move.is_idle else problem.horizon.stretch
         price = Price(
-            waiting_avoided=waiting,
-            home=home[index],
-            hedge=hedge,
-            rule=rules[index],
-            out_of_service=move.cost,
+            waiting_avoided=stretch * waiting,
+            home=stretch * home[index],
+            hedge=stretch * hedge,
+            rule=stretch * rules[index],
+            out_of_service=move.cost.out_of_service,
+            work_lost=move.cost.work_lost,
+            restarts=move.cost.restarts,
+            churn=move.cost.churn,
         )
         priced.append(PricedMove(move, price, serves[index]))
     return tuple(sorted(priced, key=_by_gain_per_cost))
+
+
+def _worth_of_moved(
+    problem: Problem, moves: Sequence[NodeMove], credit_of: Sequence[Credit], after: Choice
+) -> list[float]:
+    """Return the worth of evicted pods that find a place on nodes that do not change.
+
+    It makes up for what the change that evicts them was charged for their waiting. Where
+    they find it on a node that changes, that node's change earns it.
+    """
+    found = [0.0] * len(moves)
+    for index, want in enumerate(problem.mix.wants):
+        if not want.is_returning or not after.served[index]:
+            continue
+        on_changed = sum(
+            number * _worth_of_instance(problem, own, name)
+            for credit in credit_of
+            for (own, name), number in credit.instances.items()
+            if own == index
+        )
+        elsewhere = after.served[index] * want.value - on_changed
+        want_of = problem.crowd.departures.want_of
+        for place, move in enumerate(moves):
+            keys = [(h.bundle, h.eligible, h.weight) for h in move.evicted]
+            own_worth = want.value * sum(1 for key in keys if want_of[key] == index)
+            found[place] += min(own_worth, elsewhere)
+            elsewhere -= min(own_worth, elsewhere)
+    return found
 
 
 def _worth_of_instance(problem: Problem, want: int, name: str) -> float:
@@ -81,7 +117,7 @@ def _new_requests(
     serves: tuple[dict[int, int], ...] = tuple({} for _ in credit_of)
     for want, own in enumerate(mix.wants):
         new = after.served[want] - before.served[want]
-        if new <= 0:
+        if new <= 0 or own.is_returning:
             continue
         brought = [sum(max(0, c.of(want, name)) for name in own.bundle) for c in credit_of]
         size = own.bundle.total()
@@ -107,7 +143,11 @@ def _home_gains(
     for index, bonus in enumerate(problem.mix.bonuses):
         left = after.bonuses[index] - before.bonuses[index]
         for place, credit in enumerate(credit_of):
-            served = sum(n for (_, name), n in credit.instances.items() if name == bonus.name)
+            served = sum(
+                number
+                for (want, name), number in credit.instances.items()
+                if name == bonus.name and not problem.mix.wants[want].is_returning
+            )
             earned = max(min(left, 0), min(left, served))
             gains[place] += earned * bonus.value
             left -= earned

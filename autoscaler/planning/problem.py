@@ -1,15 +1,18 @@
 """The problem of one moment: fleet, demand and rules in the words of the mix problem."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.demand import Demand, DemandGroup
+from autoscaler.domain.history import RolloutRecord
 from autoscaler.domain.policy import Policy
 from autoscaler.domain.snapshot import FleetNode, Snapshot
+from autoscaler.planning.crowd import Crowd, Returning, crowd_of
 from autoscaler.planning.expectation import Hedge, bonuses_of, hedges_of, pending_by_pool
 from autoscaler.planning.fleet import Fleet, Zone, group_nodes, with_hosts, zones_in, zones_of
-from autoscaler.planning.horizon import horizon_of
+from autoscaler.planning.horizon import Horizon, horizon_of
+from autoscaler.planning.margin import margins_of
 from autoscaler.planning.menu import Menus
 from autoscaler.planning.mix import Mix, Rule, Want
 from autoscaler.planning.rules import PoolRule, rules_of
@@ -25,13 +28,18 @@ class Problem:
     Parameters
     ----------
     mix
-        The problem: the wants of ``groups`` come first, then those of ``hedges``.
+        The problem: the wants of ``groups`` come first, then those of ``hedges``, then
+        those of pods that evictions would make wait again.
     fleet
         Nodes behind its node kinds.
     groups, hedges, rules
         What stands behind wants and rules, in their order.
     worth
         Prices.
+    crowd
+        Who may leave a GPU.
+    horizon
+        How long changes serve.
     """
 
     mix: Mix
@@ -40,6 +48,24 @@ class Problem:
     hedges: tuple[Hedge, ...]
     rules: tuple[PoolRule, ...]
     worth: Worth
+    crowd: Crowd
+    horizon: Horizon
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What the past says.
+
+    Parameters
+    ----------
+    values
+        Of the worth of instances.
+    records
+        Of rollouts that are over.
+    """
+
+    values: ValueHistory = field(default_factory=ValueHistory)
+    records: tuple[RolloutRecord, ...] = ()
 
 
 def state_problem(
@@ -47,8 +73,7 @@ def state_problem(
     demand: Demand,
     policy: Policy,
     now_s: float,
-    *,
-    history: ValueHistory | None = None,
+    past: Past | None = None,
 ) -> Problem:
     """Return the mix problem of a moment.
 
@@ -62,41 +87,37 @@ def state_problem(
         Pools with their rules, and the constants of prices.
     now_s
         Epoch seconds.
-    history
-        What the past says about worth.
+    past
+        What is known of the past; nothing by default.
     """
+    past = past or Past()
     nodes = (*snapshot.nodes, *snapshot.outsiders)
     models = sorted({n.model for n in nodes if n.model is not None}, key=lambda m: m.key)
-    known = history or ValueHistory()
+    horizon = horizon_of(policy, now_s)
     worth = Worth(
-        horizon_of(policy, now_s).anytime_s,
+        horizon.anytime_s,
         slices_by_resource(models),
-        known,
+        past.values,
         policy.planning,
         policy.demand.peaks.weight,
     )
     groups = tuple(sorted((g for g in demand.groups if g.number), key=_order_of))
-    cap = policy.planning.whole_gpu_cap
-    rules = tuple(
-        rule
-        for pool in policy.pools
-        for rule in (
-            *rules_of(pool, snapshot, now_s),
-            *cap_rules(pool, snapshot, known.home, cap, now_s),
-        )
-    )
+    rules = _all_rules(snapshot, policy, past, now_s)
     pending = pending_by_pool(groups, snapshot.nodes)
     hedges = hedges_of(demand, worth, pending)
-    eligible = [group.eligible for group in groups]
-    eligible += [_names(snapshot.nodes, hedge.pool) for hedge in hedges]
-    zones, zone_of = zones_of(nodes, eligible)
-    wants = _wants(groups, hedges, zones, worth)
+    first = len(groups) + len(hedges)
+    crowd = crowd_of(demand, nodes, policy, worth, first_want=first)
+    zones, zone_of = zones_of(nodes, _eligible(groups, hedges, crowd, snapshot))
+    wants = _wants((groups, hedges, crowd.returning), zones, worth)
     needs = needs_of(wants, rules)
     menus = Menus(
         pools={p.name: terms_of_pool(p, policy, models, needs, rules) for p in policy.pools},
         needs=needs,
         shares=shares_of(groups, nodes, zone_of),
         worth=worth,
+        departures=crowd.departures,
+        margins=margins_of(policy.planning, past.records, now_s),
+        horizon=horizon,
     )
     fleet = with_hosts(group_nodes(nodes, zones, zone_of, menus), wants)
     heaviest = max((group.weight for group in groups), default=1.0)
@@ -105,8 +126,32 @@ def state_problem(
         wants=wants,
         bonuses=bonuses_of(demand, worth, pending, zones),
         rules=tuple(_rule(rule, zones, worth, heaviest) for rule in rules),
+        limits=crowd.room,
     )
-    return Problem(mix, fleet, groups, hedges, rules, worth)
+    return Problem(mix, fleet, groups, hedges, rules, worth, crowd, horizon)
+
+
+def _all_rules(
+    snapshot: Snapshot, policy: Policy, past: Past, now_s: float
+) -> tuple[PoolRule, ...]:
+    cap = policy.planning.whole_gpu_cap
+    return tuple(
+        rule
+        for pool in policy.pools
+        for rule in (
+            *rules_of(pool, snapshot, now_s),
+            *cap_rules(pool, snapshot, past.values.home, cap, now_s),
+        )
+    )
+
+
+def _eligible(
+    groups: Iterable[DemandGroup], hedges: Iterable[Hedge], crowd: Crowd, snapshot: Snapshot
+) -> list[frozenset[str]]:
+    """Return the names of the nodes that may take each want, in the order of wants."""
+    eligible = [group.eligible for group in groups]
+    eligible += [_names(snapshot.nodes, hedge.pool) for hedge in hedges]
+    return eligible + [own.eligible for own in crowd.returning]
 
 
 def _order_of(group: DemandGroup) -> tuple[object, ...]:
@@ -127,11 +172,11 @@ def _names(nodes: Iterable[FleetNode], pool: str | None) -> frozenset[str]:
 
 
 def _wants(
-    groups: tuple[DemandGroup, ...],
-    hedges: tuple[Hedge, ...],
+    asked: tuple[tuple[DemandGroup, ...], tuple[Hedge, ...], tuple[Returning, ...]],
     zones: tuple[Zone, ...],
     worth: Worth,
 ) -> tuple[Want, ...]:
+    groups, hedges, returning = asked
     members: dict[int, set[int]] = {}
     for place, zone in enumerate(zones):
         for index in zone.wants:
@@ -156,6 +201,16 @@ def _wants(
             zones=frozenset(members.get(index, ())),
         )
         for index, hedge in enumerate(hedges, start=len(groups))
+    ]
+    wants += [
+        Want(
+            bundle=own.bundle,
+            number=own.number,
+            value=worth.of_bundle(own.bundle, own.weight),
+            zones=frozenset(members.get(index, ())),
+            is_returning=True,
+        )
+        for index, own in enumerate(returning, start=len(groups) + len(hedges))
     ]
     return tuple(wants)
 

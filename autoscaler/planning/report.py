@@ -8,8 +8,9 @@ from autoscaler.domain.configuration import node_configuration
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.fingerprint import observed_hash
 from autoscaler.domain.objects import PodRef
-from autoscaler.domain.plan import DemandLine, GpuChange, NodeChange, Plan
+from autoscaler.domain.plan import DemandLine, Eviction, GpuChange, NodeChange, Plan
 from autoscaler.domain.policy import Driver, Policy
+from autoscaler.domain.quantity import format_duration
 from autoscaler.domain.reasons import Hold
 from autoscaler.domain.resource import supply_of
 from autoscaler.domain.snapshot import Snapshot
@@ -56,6 +57,7 @@ def changes_of(
             served += queue[: max(0, number)]
             queues[want] = queue[max(0, number) :]
         seconds = expected_out_of_service_s(own.move.node.driver, policy)
+        seconds += own.move.wait_s
         changes.append(_change(own, tuple(served), seconds))
     return tuple(changes)
 
@@ -77,9 +79,24 @@ def _change(priced: PricedMove, serves: tuple[PodRef, ...], seconds: float) -> N
         gpus=tuple(_gpu_changes(move)),
         layout=layout,
         resources=supply_of(layout, node.strategy),
+        evictions=_evictions(priced.move, serves),
         serves=serves,
         price=priced.price,
         estimated_s=seconds,
+    )
+
+
+def _evictions(move: NodeMove, serves: tuple[PodRef, ...]) -> tuple[Eviction, ...]:
+    """Return whom a change evicts, and for whom."""
+    more = f" and {len(serves) - 1} more" if len(serves) > 1 else ""
+    whom = f"for {serves[0]}{more}" if serves else "for what the plan needs"
+    return tuple(
+        Eviction(
+            holder.pod,
+            f"GPU {holder.gpu} is re-cut {whom}; it holds {holder.held} there and loses"
+            f" {format_duration(float(round(holder.lost_work_s)))} of work",
+        )
+        for holder in move.evicted
     )
 
 
@@ -166,6 +183,8 @@ def terms_of(priced: Sequence[PricedMove]) -> Mapping[str, float]:
         "rule": sum(price.rule for price in prices),
         "outOfService": sum(price.out_of_service for price in prices),
         "workLost": sum(price.work_lost for price in prices),
+        "restarts": sum(price.restarts for price in prices),
+        "churn": sum(price.churn for price in prices),
     }
 
 

@@ -1,11 +1,13 @@
 """Targets: what one GPU may be cut into, given who holds it and who cuts it.
 
-MIG manager empties a GPU before it cuts it, so only idle GPUs have targets. The node
-agent cuts around the instances in use, so a GPU has those that contain them.
+MIG manager cuts a GPU when it is empty, so it has targets where it is idle or may be
+emptied. The node agent cuts around the instances in use, so a GPU has those that contain
+them, and those that take the place of holders who may leave.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import lru_cache
 from itertools import product
 
@@ -18,6 +20,14 @@ from autoscaler.domain.profile import GpuModel
 from autoscaler.domain.snapshot import Gpu
 
 
+class Way(StrEnum):
+    """What happens to those who hold what a target takes."""
+
+    NOBODY = "nobody"
+    WAIT = "wait"
+    EVICT = "evict"
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Target:
     """What a GPU may become.
@@ -28,10 +38,39 @@ class Target:
         All its instances by profile, held ones included.
     geometry
         The same with placements, where who cuts it can choose them.
+    way
+        How it gets rid of those who are in the way.
     """
 
     after: Counts
     geometry: Geometry | None = None
+    way: Way = Way.NOBODY
+
+
+@dataclass(frozen=True, slots=True)
+class Leavers:
+    """How a GPU in use may be emptied; falsy where it cannot be.
+
+    Parameters
+    ----------
+    ways
+        For MIG manager: as a whole, in which ways.
+    places
+        For the agent: the instances of each holder who may leave.
+    evictable
+        Which of these would have to be evicted; the others go by themselves.
+    """
+
+    ways: tuple[Way, ...] = ()
+    places: tuple[Geometry, ...] = ()
+    evictable: tuple[bool, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Say whether anybody may leave."""
+        return bool(self.ways or self.places)
+
+
+NOBODY_LEAVES = Leavers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +89,13 @@ class Allowed:
     limited: frozenset[str] = frozenset()
 
 
-def targets_of(gpu: Gpu, model: GpuModel, driver: Driver, allowed: Allowed) -> list[Target]:
+def targets_of(
+    gpu: Gpu,
+    model: GpuModel,
+    driver: Driver,
+    allowed: Allowed,
+    leavers: Leavers = NOBODY_LEAVES,
+) -> list[Target]:
     """Return what a GPU may be cut into, staying as it is aside.
 
     Parameters
@@ -63,26 +108,30 @@ def targets_of(gpu: Gpu, model: GpuModel, driver: Driver, allowed: Allowed) -> l
         Who cuts it.
     allowed
         What may be created; what exists may stay whatever it is.
+    leavers
+        Who may leave; nobody by default.
 
     Returns
     -------
     list
-        Sorted by profile counts, which are distinct; each leaves every held instance
-        where it is.
+        Those that leave every held instance where it is come first, sorted by profile
+        counts, which are distinct; then those for which somebody leaves.
     """
     if not gpu.mig_enabled:
         return []
     if driver is Driver.MIG_MANAGER:
-        found = _idle_targets(model, allowed) if gpu.is_idle else ()
-        return [target for target in found if target.after != gpu.counts]
+        ways = (Way.NOBODY,) if gpu.is_idle else leavers.ways
+        found = [t for t in _idle_targets(model, allowed) if t.after != gpu.counts]
+        return [replace(target, way=way) for way in ways for target in found]
     pinned = pinned_of(gpu)
     if gpu.geometry is None or pinned is None:
         return []
-    return [
+    around = [
         t
         for t in _targets_around(model, gpu.geometry, pinned, allowed)
         if t.after != gpu.counts
     ]
+    return around + list(_breaking(model, gpu.geometry, pinned, leavers, allowed))
 
 
 def pinned_of(gpu: Gpu) -> Geometry | None:
@@ -131,6 +180,39 @@ def _targets_around(
             if geometry_of_fewer is not None:
                 placed.setdefault(fewer, geometry_of_fewer)
     return tuple(Target(counts, placed[counts]) for counts in sorted(placed, key=_order))
+
+
+@lru_cache(maxsize=65536)
+def _breaking(
+    model: GpuModel, present: Geometry, pinned: Geometry, leavers: Leavers, allowed: Allowed
+) -> tuple[Target, ...]:
+    """Return the targets that take the place of somebody who may leave.
+
+    Of those with equal counts, the ones that make the fewest leave.
+    """
+    going = {instance for place in leavers.places for instance in place.instances}
+    staying = Geometry(tuple(i for i in pinned.instances if i not in going))
+    if not leavers.places or not is_valid(model, staying):
+        return ()
+    best: dict[tuple[Counts, frozenset[int]], tuple[int, Geometry]] = {}
+    for geometry in layouts_around(model, staying, allowed.names):
+        kept = set(geometry.instances)
+        broken = frozenset(
+            n for n, place in enumerate(leavers.places) if not kept >= set(place.instances)
+        )
+        lost = sum(i.size for i in present.instances if i not in kept)
+        key = (geometry.counts, broken)
+        if broken and (key not in best or (lost, geometry) < best[key]):
+            best[key] = (lost, geometry)
+    fewest = [key for key in best if not any(k[0] == key[0] and k[1] < key[1] for k in best)]
+    return tuple(
+        Target(
+            counts,
+            best[counts, broken][1],
+            Way.EVICT if any(leavers.evictable[n] for n in broken) else Way.WAIT,
+        )
+        for counts, broken in sorted(fewest, key=lambda k: (_order(k[0]), sorted(k[1])))
+    )
 
 
 def _with_fewer(counts: Counts, pinned: Counts, allowed: Allowed) -> Iterator[Counts]:

@@ -9,8 +9,7 @@ from autoscaler.domain.profile import GpuModel
 from autoscaler.domain.resource import parse_resource
 from autoscaler.domain.snapshot import FleetNode
 from autoscaler.planning.duration import expected_out_of_service_s
-from autoscaler.planning.fleet import free_of
-from autoscaler.planning.menu import PoolTerms
+from autoscaler.planning.menu import PoolTerms, free_of
 from autoscaler.planning.mix import Want
 from autoscaler.planning.rules import PoolRule, RuleKind
 from autoscaler.planning.targets import Allowed

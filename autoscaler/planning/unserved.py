@@ -119,7 +119,7 @@ class _Explainer:
         if worth < least:
             text = (
                 f"serving it is worth {worth:.0f} slice-seconds and the cheapest change"
-                f" costs {least:.0f}"
+                f" must gain {least:.0f}, which is planning.minGain times its cost"
             )
             return Reason.NOT_WORTH_IT, text
         capped = self._reached_cap(want)

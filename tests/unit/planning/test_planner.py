@@ -257,7 +257,7 @@ def test_what_is_not_worth_it_says_so():
     plan = plan_for(fleet, waiting("2g.10gb", weight=0.01))
     (note,) = plan.unserved
     assert note.reason is Reason.NOT_WORTH_IT
-    assert "worth 240 slice-seconds and the cheapest change costs 1890" in note.message
+    assert "worth 240 slice-seconds and the cheapest change must gain 2835" in note.message
 
 
 def test_pods_that_nothing_can_serve_keep_their_reason():
