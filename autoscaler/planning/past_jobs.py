@@ -33,8 +33,11 @@ class _Queue:
 
     def step(self, at_s: float, wanted: int, held: int) -> None:
         """Take the numbers of one moment."""
-        ended = max(0, len(self.served) - held)
-        arrived = wanted - (len(self.served) + len(self.waiting)) + ended
+        served, total = len(self.served), len(self.served) + len(self.waiting)
+        # What is no longer wanted has ended, and whoever waited took its place: that is
+        # far more usual than giving up.
+        ended = max(served - held, min(served, total - wanted), 0)
+        arrived = wanted - total + ended
         for _ in range(ended):
             arrival_s, start_s = self.served.popleft()
             self.jobs.append(Job(arrival_s, at_s - start_s))
