@@ -5,9 +5,14 @@ from collections.abc import Iterable
 from importlib import resources
 
 from autoscaler.adapters.policy_file import parse_policy
+from autoscaler.domain.conditions import journal_of
+from autoscaler.domain.memory import CAPABLE
+from autoscaler.domain.objects import Node, Observation
 from autoscaler.domain.policy import Policy, Pool, Strategy
 from autoscaler.domain.policy_check import PRODUCT_LABEL
 from autoscaler.domain.pool import LABEL_VALUE_PATTERN
+from autoscaler.domain.pooling import has_gpu_signs
+from autoscaler.domain.profile import load_models
 
 FILE = "default.yaml"
 
@@ -16,6 +21,43 @@ def default_policy_text() -> str:
     """Return the policy file that comes with the package; it has a pool for every product."""
     path = resources.files("autoscaler.adapters").joinpath("data", FILE)
     return path.read_text(encoding="utf-8")
+
+
+def default_policy_in(observation: Observation) -> Policy:
+    """Return the default policy with pools for the nodes that are there.
+
+    Where no node hints at a GPU, one pool of any GPU node says that there is none.
+    """
+    labels = products_in(observation)
+    policy = default_policy_for(labels)
+    if labels or any(has_gpu_signs(node) for node in observation.nodes):
+        return policy
+    return policy.model_copy(update={"pools": (Pool(name="gpus"),)})
+
+
+def products_in(observation: Observation) -> tuple[str, ...]:
+    """Return the products of the nodes.
+
+    Boards that cannot do MIG are left out where others are there: nothing is planned for
+    them. While a node is rolled its label may be away; its journal names the pool.
+    """
+    able: set[str] = set()
+    unable: set[str] = set()
+    for node in observation.nodes:
+        can_cut = node.labels.get(CAPABLE) != "false"
+        (able if can_cut else unable).add(_product_of(node))
+    return tuple(sorted((able - {""}) or (unable - {""})))
+
+
+def _product_of(node: Node) -> str:
+    """Return the product of a node, empty when it is not known."""
+    label = node.labels.get(PRODUCT_LABEL, "")
+    journal = journal_of(node)
+    if label or journal is None:
+        return label
+    products = [p for m in load_models() if m.key == journal.model for p in m.products]
+    pools = {pool.name: pool.node_selector[PRODUCT_LABEL] for pool in default_pools(products)}
+    return pools.get(journal.pool, "")
 
 
 def default_policy_for(products: Iterable[str]) -> Policy:

@@ -13,13 +13,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from autoscaler.adapters.default_policy import default_policy_for
+from autoscaler.adapters.default_policy import default_policy_for, default_policy_in
 from autoscaler.adapters.policy_file import load_policy, read_text
 from autoscaler.cli.exit_codes import ExitCode
 from autoscaler.cli.moment import span_text
 from autoscaler.cli.output import FORM_OPTION, Form, console, emit, table
 from autoscaler.cli.plan_summary import counted
-from autoscaler.cli.sight import POLICY_OPTION, products_in
+from autoscaler.cli.sight import POLICY_OPTION
 from autoscaler.cli.wiring import (
     CONTEXT_OPTION,
     KUBECONFIG_OPTION,
@@ -87,7 +87,7 @@ def setting_for(access: Access, path: str | None) -> Setting:
     client = connect_client(access, clock)
     if path is None:
         seen = cluster_of(client, default_policy_for(()), clock, access.namespace).observe()
-        policy: Policy = default_policy_for(products_in(seen))
+        policy: Policy = default_policy_in(seen)
     else:
         policy = load_policy(path).policy
     outside = Outside(

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from autoscaler.adapters.default_policy import default_policy_for
+from autoscaler.adapters.default_policy import default_policy_for, default_policy_in
 from autoscaler.adapters.policy_file import PolicyWatcher, load_policy
-from autoscaler.cli.sight import products_in
 from autoscaler.domain.objects import Observation
 from autoscaler.domain.policy import Mode, Policy
 
@@ -61,7 +60,7 @@ class PolicySource:
         """Give the default policy a pool for each product; say whether that changed it."""
         if self._watcher is not None:
             return False
-        policy = default_policy_for(products_in(observation))
+        policy = default_policy_in(observation)
         changed = policy != self._policy
         self._policy = policy
         return changed

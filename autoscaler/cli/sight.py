@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import typer
 
-from autoscaler.adapters.default_policy import default_policy_for
+from autoscaler.adapters.default_policy import default_policy_for, default_policy_in
 from autoscaler.adapters.dump import read_dumps, read_metrics
 from autoscaler.adapters.policy_file import load_policy
 from autoscaler.cli.output import console
@@ -90,7 +90,7 @@ def look(question: Question) -> Answer:
             policy = known or default_policy_for(())
             namespace = question.access.namespace
             observation = cluster_of(client, policy, clock, namespace).observe()
-    policy = known or default_policy_for(products_in(observation))
+    policy = known or default_policy_in(observation)
     metrics, gaps = _metrics(question, policy, now_s)
     sight = Sight(replace(observation, observed_at_s=now_s), metrics)
     past = past_of(question, policy, sight, now_s)
@@ -128,12 +128,6 @@ def past_of(question: Question, policy: Policy, sight: Sight, now_s: float) -> P
         for pool in look_back.overdue(past):
             past = look_back.at(past, pool)
     return past
-
-
-def products_in(observation: Observation) -> tuple[str, ...]:
-    """Return the product labels of the nodes."""
-    found = (node.labels.get("nvidia.com/gpu.product") for node in observation.nodes)
-    return tuple(sorted({label for label in found if label}))
 
 
 def standing_in(observation: Observation, namespace: str | None = None) -> Standing:

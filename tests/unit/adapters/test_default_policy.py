@@ -1,13 +1,24 @@
 """The policy that counts when nobody gives one, and the examples."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from autoscaler.adapters.default_policy import default_policy_for, default_policy_text
+from autoscaler.adapters.default_policy import (
+    default_policy_for,
+    default_policy_in,
+    default_policy_text,
+)
 from autoscaler.adapters.policy_file import load_policy, parse_policy
+from autoscaler.domain.journal_json import journal_to_text
+from autoscaler.domain.marks import ROLLOUT
+from autoscaler.domain.memory import CAPABLE, PRODUCT
+from autoscaler.domain.objects import Node
 from autoscaler.domain.policy import Mode, Strategy
 from autoscaler.domain.profile import load_models
+from tests.builders import node, observation
+from tests.rollouts import journal
 
 POLICIES = Path(__file__).parents[3] / "policies"
 
@@ -65,3 +76,32 @@ def test_unknown_products_and_strategies_are_shown_not_hidden():
 def test_without_any_product_the_file_counts_as_it_is():
     """A policy needs a pool."""
     assert len(default_policy_for([]).pools) > 20
+
+
+def seen(*nodes):
+    """Return the pools of the default policy for these nodes, by name."""
+    return [pool.name for pool in default_policy_in(observation(*nodes)).pools]
+
+
+def test_boards_without_mig_have_a_pool_only_where_nothing_else_is_there():
+    """Their nodes would be told as odd, cycle after cycle, and nothing is odd about them."""
+    old = node("old", labels={CAPABLE: "false", PRODUCT: "Tesla-T4"})
+    assert seen(old, node("new")) == ["a100-sxm4-40gb"]
+    assert seen(old) == ["tesla-t4"]
+
+
+def test_without_any_gpu_there_is_one_pool_to_say_so():
+    """Not one line for each product that is not there."""
+    assert seen(Node(name="plain", labels={"kubernetes.io/os": "linux"})) == ["gpus"]
+
+
+def test_a_node_that_is_rolled_keeps_its_pool_while_its_label_is_away():
+    """Another product is there, so the file with all products does not help."""
+    rolled = node("a")
+    own = journal(pool="a100-sxm4-40gb", model="a100-40gb", node_uid=rolled.uid)
+    labels = {k: v for k, v in rolled.labels.items() if k != PRODUCT}
+    away = replace(rolled, labels=labels, annotations={ROLLOUT: journal_to_text(own)})
+    assert seen(away, node("b", [{"1g.10gb": 7}], "h100-80gb")) == [
+        "a100-sxm4-40gb",
+        "h100-80gb-hbm3",
+    ]
