@@ -43,6 +43,12 @@ class Formulation:
         closings = sorted(self.closed.values())
         return np.array([*range(len(self.taken)), *closings], dtype=np.int64)
 
+    @property
+    def columns_that_wait(self) -> IntArray:
+        """Columns of options that cannot start for now."""
+        waiting = [c for c, key in enumerate(self.taken) if self.mix.option(*key).must_wait]
+        return np.array(waiting, dtype=np.int64)
+
     def decisions_of(self, choice: Choice) -> FloatArray:
         """Return the decisions of a choice, in the order of ``decisions``."""
         taken = [choice.taken.get(key, 0) for key in self.taken]

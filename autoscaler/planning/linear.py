@@ -88,6 +88,12 @@ class LinearProgram:
         """Return the program without the demand for whole numbers."""
         return replace(self, is_integer=np.zeros(self.num_columns, dtype=np.bool_))
 
+    def with_at_least(self, columns: IntArray, values: FloatArray) -> Self:
+        """Return the program with some columns bounded from below."""
+        lower = self.lower.copy()
+        lower[columns] = values
+        return replace(self, lower=lower)
+
     def with_fixed(self, columns: IntArray, values: FloatArray) -> Self:
         """Return the program with some columns fixed."""
         lower, upper = self.lower.copy(), self.upper.copy()

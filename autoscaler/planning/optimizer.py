@@ -107,8 +107,28 @@ def settle(
     Settlement or None
         ``None`` when the solver fails on the problem as it stands, with nothing
         changed: then nothing at all is known.
+
+    Notes
+    -----
+    Where some options must wait and others need not, those that need not are settled
+    first: what must wait comes in addition, and never instead.
     """
     formulation = formulate(mix)
+    waiting = formulation.columns_that_wait
+    if 0 < len(waiting) < len(formulation.taken):
+        program = formulation.program.with_fixed(waiting, np.zeros(len(waiting)))
+        first = _settle(replace(formulation, program=program), limits, guard, solver)
+        if first is None:
+            return None
+        chosen = formulation.decisions_of(first.choice)
+        program = formulation.program.with_at_least(formulation.decisions, chosen)
+        formulation = replace(formulation, program=program)
+    return _settle(formulation, limits, guard, solver)
+
+
+def _settle(
+    formulation: Formulation, limits: SolverLimits, guard: Guard | None, solver: Solver
+) -> Settlement | None:
     relaxed = solver(formulation.program.relaxed(), 0.0, 0)
     formulation, relaxed = _without_unavoidable(formulation, relaxed)
     nothing = np.zeros(len(formulation.decisions))

@@ -5,11 +5,12 @@ from datetime import datetime
 import pytest
 
 from autoscaler.domain.demand import Demand
-from autoscaler.domain.policy import Disruption
+from autoscaler.domain.geometry import Geometry
+from autoscaler.domain.policy import Disruption, Driver
 from autoscaler.planning.horizon import horizon_of
 from autoscaler.planning.planner import make_plan
-from tests.builders import fleet_node, snapshot, waiting
-from tests.fleets import policy
+from tests.builders import fleet_node, gpu, placed, snapshot, waiting
+from tests.fleets import policy, pool
 
 NIGHT = {"start": "22:00", "end": "06:00"}
 HOUR_S = 3600.0
@@ -82,3 +83,47 @@ def test_the_gain_of_a_plan_lasts_until_the_next_window():
     demand = Demand((waiting("7g.40gb"),))
     (change,) = make_plan(fleet, demand, with_windows(NIGHT), at("07T23:00")).changes
     assert change.price.gain == 7 * 23 * HOUR_S
+
+
+def half_held_agent_node(name):
+    """Return a node of the agent with one of its small instances in use."""
+    own = placed({"1g.5gb": 7})
+    pinned = Geometry(own.instances[:1])
+    cut = gpu(0, {"1g.5gb": 7}, {"1g.5gb": 1}, geometry=own, pinned=pinned)
+    return fleet_node(name, [{"1g.5gb": 7}], [{"1g.5gb": 1}], driver=Driver.AGENT, gpus=(cut,))
+
+
+def idle_agent_node(name):
+    """Return a node of the agent that nobody uses."""
+    cut = gpu(0, {"1g.5gb": 7}, geometry=placed({"1g.5gb": 7}), pinned=Geometry())
+    return fleet_node(name, [{"1g.5gb": 7}], driver=Driver.AGENT, gpus=(cut,))
+
+
+def changed(moment, *groups):
+    """Return which nodes a plan changes where idle changes may start at any time."""
+    own = policy(
+        pool(driver=Driver.AGENT),
+        disruption=Disruption.model_validate({"windows": (NIGHT,), "outsideWindows": "idle"}),
+    )
+    fleet = snapshot(half_held_agent_node("node-a"), idle_agent_node("node-b"))
+    plan = make_plan(fleet, Demand(groups), own, at(moment))
+    return {change.node: change.price for change in plan.changes}
+
+
+def test_outside_windows_what_may_start_now_goes_first():
+    """Cutting around a pod is cheaper and lasts longer, but would have to wait."""
+    both = ("node-a", "node-b")
+    outside = changed("07T12:00", waiting("3g.20gb", nodes=both))
+    assert set(outside) == {"node-b"}
+    inside = changed("07T23:00", waiting("3g.20gb", nodes=both))
+    assert set(inside) == {"node-a"}
+
+
+def test_what_must_wait_comes_in_addition():
+    """What idle GPUs cannot serve is proposed for the window, at the worth of windows."""
+    both = ("node-a", "node-b")
+    outside = changed("07T12:00", waiting("3g.20gb", 3, nodes=both))
+    assert set(outside) == {"node-a", "node-b"}
+    # Two on the idle GPU for the constant time, one beside the pod until the window.
+    assert outside["node-b"].gain == 2 * 3 * 12000.0
+    assert outside["node-a"].gain == 3 * 10 * HOUR_S
