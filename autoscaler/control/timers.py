@@ -64,7 +64,8 @@ def _calendar(policy: Policy, now_s: float) -> Iterator[float]:
     spans = [
         span
         for pool in policy.pools
-        for span in (pool.floors if isinstance(pool.floors, tuple) else ())
+        for limits in (pool.floors, pool.ceilings)
+        for span in (limits if isinstance(limits, tuple) else ())
         if isinstance(span, FloorSpan)
     ]
     edges = (

@@ -41,10 +41,9 @@ def pool_warnings(pool: Pool) -> tuple[Problem, ...]:
         found.append(Problem(("strategy",), text))
     if pool.profiles is not None:
         found += [
-            Problem(
-                ("ceilings", name), f"has no effect: {name} is not one of the pool's profiles"
-            )
-            for name in pool.ceilings
+            Problem((*path, name), f"has no effect: {name} is not one of the pool's profiles")
+            for path, amounts in pool.all_ceilings()
+            for name in amounts
             if name not in pool.profiles
         ]
     return tuple(found)
@@ -72,11 +71,9 @@ def demand_warnings(demand: DemandRules) -> tuple[Problem, ...]:
 def _named_profiles(pool: Pool) -> Iterator[tuple[Path, str]]:
     for number, name in enumerate(pool.profiles or ()):
         yield ("profiles", number), name
-    for path, amounts in pool.all_floors():
+    for path, amounts in (*pool.all_floors(), *pool.all_ceilings()):
         for name in amounts:
             yield (*path, name), name
-    for name in pool.ceilings:
-        yield ("ceilings", name), name
 
 
 def _profile_problem(name: str, mine: tuple[GpuModel, ...], product: str) -> str:

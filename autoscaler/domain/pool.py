@@ -60,16 +60,16 @@ def _unique(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
-def _form_of_floors(value: object) -> str | None:
+def _form_of_amounts(value: object) -> str | None:
     if isinstance(value, dict):
         return "amounts"
     return "spans" if isinstance(value, (list, tuple)) else None
 
 
-Floors = Annotated[
+Limits = Annotated[
     Annotated[ProfileAmounts, Tag("amounts")] | Annotated[tuple[FloorSpan, ...], Tag("spans")],
     Discriminator(
-        _form_of_floors,
+        _form_of_amounts,
         custom_error_type="floors_type",
         custom_error_message=(
             "must be a mapping from profile to number,"
@@ -120,20 +120,23 @@ class Pool(Section):
     reserve: Reserve = Reserve()
     """Nodes kept whole."""
 
-    floors: Floors = Field(default={})
+    floors: Limits = Field(default={})
     """Instances of each profile that the pool always keeps at least, free or held; or a
     list of spans of time with floors of their own. Default: none, because a floor is
     capacity that other demand cannot have."""
 
-    ceilings: ProfileAmounts = Field(default={})
-    """Instances of each profile that the pool has at most; running ones are never
-    destroyed for it. Default: none, because demand limits itself."""
+    ceilings: Limits = Field(default={})
+    """Instances of each profile that the pool has at most, running ones aside, which are
+    never destroyed for it; or a list of spans of time with ceilings of their own. Default:
+    none, because demand limits itself."""
 
     def all_floors(self) -> list[tuple[Path, ProfileAmounts]]:
         """Return the amounts of each floor at whatever time, with the keys that lead there."""
-        if isinstance(self.floors, dict):
-            return [(("floors",), self.floors)]
-        return [(("floors", i, "profiles"), s.profiles) for i, s in enumerate(self.floors)]
+        return _amounts_of("floors", self.floors)
+
+    def all_ceilings(self) -> list[tuple[Path, ProfileAmounts]]:
+        """Return the amounts of each ceiling at whatever time, with its keys."""
+        return _amounts_of("ceilings", self.ceilings)
 
     @model_validator(mode="after")
     def _check_amounts(self) -> Self:
@@ -142,13 +145,25 @@ class Pool(Section):
 
     def _contradictions(self) -> list[Problem]:
         problems = []
+        # Two spans may never hold at the same time, so they cannot contradict each other.
+        is_timed = not isinstance(self.floors, dict) and not isinstance(self.ceilings, dict)
+        least: dict[str, int] = {}
+        for _, amounts in [] if is_timed else self.all_ceilings():
+            for profile, number in amounts.items():
+                least[profile] = min(number, least.get(profile, number))
         for path, amounts in self.all_floors():
             for profile, number in amounts.items():
                 at = (*path, profile)
-                most = self.ceilings.get(profile)
+                most = least.get(profile)
                 if most is not None and number > most:
                     problems.append(Problem(at, f"{number} is above the ceiling of {most}"))
                 if self.profiles is not None and profile not in self.profiles:
                     allowed = f"the pool's profiles ({', '.join(self.profiles)})"
                     problems.append(Problem(at, f"{profile} is not one of {allowed}"))
         return problems
+
+
+def _amounts_of(key: str, limits: Limits) -> list[tuple[Path, ProfileAmounts]]:
+    if isinstance(limits, dict):
+        return [((key,), limits)]
+    return [((key, i, "profiles"), span.profiles) for i, span in enumerate(limits)]

@@ -50,11 +50,11 @@ class DailySpan(Section):
 
 
 class FloorSpan(DailySpan):
-    """A floor that holds at some times only."""
+    """A floor or a ceiling that holds at some times only."""
 
     profiles: ProfileAmounts
-    """Instances of each profile to keep while the span lasts. Where spans overlap, the
-    larger number counts."""
+    """Instances of each profile to keep, or to have at most, while the span lasts. Where
+    spans overlap, the stricter number counts: the larger floor, the smaller ceiling."""
 
 
 class ScheduledPeak(DailySpan):

@@ -109,7 +109,9 @@ def home_share(
         home.setdefault(resource_name(model.whole_gpu.name), 0)
         for name, instances in mix.instances.items():
             entitled = min(instances, needed[name]) * shrink
-            entitled = min(entitled, pool.ceilings.get(name, entitled))
+            # The mix is for all hours, so ceilings of some hours do not bound it.
+            ceilings = pool.ceilings if isinstance(pool.ceilings, dict) else {}
+            entitled = min(entitled, ceilings.get(name, entitled))
             resource = resource_name(name)
             home[resource] = home.get(resource, 0) + entitled
     return home, notices

@@ -187,8 +187,15 @@ class Menus:
             cost=cost.charged(stretch),
             returns=() if emptying is None else emptying.returns,
             uses=() if emptying is None else emptying.uses,
+            freed=self._freed(emptying),
             must_wait=not gpu.is_idle and self.horizon.is_closed and not self.horizon.is_same,
         )
+
+    def _freed(self, emptying: Emptying | None) -> Gains:
+        if emptying is None:
+            return ()
+        held = self._supply(emptying.leaving)
+        return tuple((name, held[name]) for name in self.needs if held[name])
 
     def gpu_cost(
         self, gpu: Gpu, node: FleetNode, zone: int, emptying: Emptying | None = None

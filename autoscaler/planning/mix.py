@@ -25,6 +25,8 @@ class Option:
     ----------
     gains
         Change of the number of free instances, by name, sorted; never zero.
+    freed
+        Instances among these that exist already and are held, by name, sorted.
     cost
         Price of one such change, at least 0.
     returns
@@ -40,6 +42,7 @@ class Option:
     returns: tuple[tuple[int, int], ...] = ()
     uses: tuple[tuple[int, int], ...] = ()
     must_wait: bool = False
+    freed: tuple[tuple[str, int], ...] = ()
 
     @property
     def makes_whole(self) -> bool:

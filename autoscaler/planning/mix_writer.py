@@ -17,9 +17,9 @@ INFINITY = float("inf")
 class MixWriter:
     """The program while it is being written.
 
-    ``supply`` holds the columns that change how many instances of a name a zone has,
-    ``host_supply`` the same for a host; ``returns`` those that make requests wait again,
-    by want, and ``uses`` those that take of a limit.
+    ``supply`` holds the columns that change how many free instances of a name a zone has,
+    ``total`` how many with held ones, ``host_supply`` the first for a host. ``returns``
+    holds those that make requests wait again, by want, ``uses`` those that take of a limit.
     """
 
     mix: Mix
@@ -29,7 +29,8 @@ class MixWriter:
     flows: dict[int, tuple[int, int]] = field(default_factory=dict)
     hosted: dict[int, tuple[int, int]] = field(default_factory=dict)
     takers: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-    supply: dict[tuple[int, str], list[tuple[int, int, bool]]] = field(default_factory=dict)
+    supply: dict[tuple[int, str], list[tuple[int, int]]] = field(default_factory=dict)
+    total: dict[tuple[int, str], list[tuple[int, int, bool]]] = field(default_factory=dict)
     host_supply: dict[tuple[int, str], list[tuple[int, int]]] = field(default_factory=dict)
     returns: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     uses: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
@@ -50,10 +51,12 @@ class MixWriter:
         self.taken.append(key)
         self.takers.setdefault((index, gpu_index), []).append(column)
         for name, gain in option.gains:
-            entry = (column, gain, option.makes_whole)
-            self.supply.setdefault((kind.zone, name), []).append(entry)
+            self.supply.setdefault((kind.zone, name), []).append((column, gain))
             if kind.is_host:
                 self.host_supply.setdefault((index, name), []).append((column, gain))
+        for name, gain in (*option.gains, *((n, -held) for n, held in option.freed)):
+            entry = (column, gain, option.makes_whole)
+            self.total.setdefault((kind.zone, name), []).append(entry)
         for want, number in option.returns:
             self.returns.setdefault(want, []).append((column, number))
         for limit, number in option.uses:
@@ -155,7 +158,7 @@ class MixWriter:
             row = self.program.row(-INFINITY, free[key])
             for column, amount in users[key]:
                 self.program.enter(row, column, amount)
-            for column, gain, _ in self.supply.get(key, []):
+            for column, gain in self.supply.get(key, []):
                 self.program.enter(row, column, -gain)
 
     def _limit_hosts(self, users: dict[tuple[int, str], list[tuple[int, int]]]) -> None:
@@ -196,7 +199,7 @@ class MixWriter:
         changes = [
             entry
             for zone in sorted(rule.zones)
-            for entry in self.supply.get((zone, rule.name), [])
+            for entry in self.total.get((zone, rule.name), [])
         ]
         columns = []
         if rule.least is not None:

@@ -4,12 +4,13 @@ Rules hold whatever demand says, yet none is a hard limit of the program: an imp
 floor must not make every plan impossible. It is met as far as it can be, and named.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.policy import Pool, Strategy
+from autoscaler.domain.pool import Limits
 from autoscaler.domain.profile import GpuModel
 from autoscaler.domain.quantity import share_of
 from autoscaler.domain.reasons import Hold, Reason
@@ -99,14 +100,25 @@ class PoolRule:
 
 def active_floors(pool: Pool, now_s: float) -> Counts:
     """Return the floors of a pool that hold now, by profile; the larger where two do."""
-    if isinstance(pool.floors, dict):
-        return Counts(pool.floors)
-    floors: dict[str, int] = {}
-    for span in pool.floors:
+    return Counts(_active(pool.floors, now_s, max))
+
+
+def active_ceilings(pool: Pool, now_s: float) -> dict[str, int]:
+    """Return the ceilings that hold now, zeros too, by profile; the smaller where two do."""
+    return dict(sorted(_active(pool.ceilings, now_s, min).items()))
+
+
+def _active(
+    limits: Limits, now_s: float, stricter: Callable[[int, int], int]
+) -> dict[str, int]:
+    if isinstance(limits, dict):
+        return dict(limits)
+    found: dict[str, int] = {}
+    for span in limits:
         if span_active(span, now_s):
             for profile, number in span.profiles.items():
-                floors[profile] = max(floors.get(profile, 0), number)
-    return Counts(floors)
+                found[profile] = stricter(found.get(profile, number), number)
+    return found
 
 
 def rules_of(pool: Pool, snapshot: Snapshot, now_s: float) -> tuple[PoolRule, ...]:
@@ -119,7 +131,7 @@ def rules_of(pool: Pool, snapshot: Snapshot, now_s: float) -> tuple[PoolRule, ..
     snapshot
         The fleet.
     now_s
-        Epoch seconds, for floors that hold at some times only.
+        Epoch seconds, for floors and ceilings that hold at some times only.
     """
     nodes = [node for node in snapshot.nodes if node.pool == pool.name]
     if pool.strategy is not Strategy.MIXED:
@@ -130,10 +142,11 @@ def rules_of(pool: Pool, snapshot: Snapshot, now_s: float) -> tuple[PoolRule, ..
     present = instances_of(nodes) if floors else Counts()
     # What reserved nodes offer is wished for, so it does not count against a ceiling.
     cut = (node for node in nodes if not node.reserved)
-    limited = instances_of(cut) if pool.ceilings else Counts()
+    ceilings = active_ceilings(pool, now_s)
+    limited = instances_of(cut) if ceilings else Counts()
     limits = (
         (RuleKind.FLOOR, floors.items(), present),
-        (RuleKind.CEILING, sorted(pool.ceilings.items()), limited),
+        (RuleKind.CEILING, ceilings.items(), limited),
     )
     for kind, amounts, have in limits:
         for profile, number in amounts:

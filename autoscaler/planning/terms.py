@@ -69,7 +69,8 @@ def allowed_in(pool: Pool, model: GpuModel, asked: Iterable[str]) -> Allowed:
         found = (parse_resource(model, name) for name in asked)
         wished = {*model.plain_names, *(name for name in found if name is not None)}
     names = tuple(profile.name for profile in model.profiles if profile.name in wished)
-    return Allowed(names, frozenset(pool.ceilings) & frozenset(names))
+    limited = {name for _, amounts in pool.all_ceilings() for name in amounts}
+    return Allowed(names, frozenset(limited) & frozenset(names))
 
 
 def shares_of(

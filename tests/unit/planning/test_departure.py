@@ -236,3 +236,14 @@ def test_alike_holders_make_alike_gpus():
         assert change.node == "node-a"
         assert change.evictions[0].pod == next(p.pod for p in own if p.node == "node-a")
     assert Counts({"1g.5gb": 1}) == pods[0].held
+
+
+def test_a_floor_counts_instances_in_use_too():
+    """A pod that leaves takes its instance with it, so a floor of seven forbids the cut."""
+    own = policy(pool(floors={"1g.5gb": 7}))
+    leaving = staying(gone_in_s=60.0, ends=True)
+    fleet = snapshot(one_held())
+    plan = planned(fleet, waiting("7g.40gb"), holders=[leaving], own=own)
+    assert plan.changes == ()
+    none = policy(pool(floors={"1g.5gb": 0}))
+    assert planned(fleet, waiting("7g.40gb"), holders=[leaving], own=none).changes

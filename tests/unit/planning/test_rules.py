@@ -130,6 +130,23 @@ def test_a_ceiling_may_need_a_layout_that_is_not_full():
     assert counts_after(fleet, plan) == Counts({"1g.5gb": 4})
 
 
+def test_a_ceiling_may_hold_at_some_times_only():
+    """In the night two large instances are allowed, and one where two spans overlap."""
+    spans = tuple({**NIGHT, "days": ("tue",), "profiles": {"7g.40gb": n}} for n in (2, 1, 2))
+    fleet = snapshot(fleet_node("node-a", [SEVEN_SMALL] * 3))
+    asked = waiting("7g.40gb", 3)
+    assert counts_after(fleet, plan_for(fleet, pool(ceilings=spans), asked))["7g.40gb"] == 1
+    by_day = tuple({**span, "start": "08:00", "end": "20:00"} for span in spans)
+    assert counts_after(fleet, plan_for(fleet, pool(ceilings=by_day), asked))["7g.40gb"] == 3
+
+
+def test_a_ceiling_of_none_counts_where_it_holds():
+    """Zero of a profile is a ceiling too, and not the lack of one."""
+    spans = ({**NIGHT, "days": ("tue",), "profiles": {"7g.40gb": 0}},)
+    fleet = snapshot(fleet_node("node-a", [SEVEN_SMALL]))
+    assert plan_for(fleet, pool(ceilings=spans), waiting("7g.40gb")).changes == ()
+
+
 def test_running_instances_are_never_destroyed_for_a_ceiling():
     """There are more than allowed, and pods hold them."""
     fleet = snapshot(fleet_node("node-a", [SEVEN_SMALL], [{"1g.5gb": 1}]))
