@@ -11,7 +11,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from ctypes import POINTER, c_void_p, cast
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import pynvml
@@ -278,8 +278,9 @@ def fill(array: Any, addresses: Sequence[int]) -> None:
         cast(array, POINTER(c_void_p))[number] = address
 
 
-def binding(library: Library) -> Any:
-    """Return a copy of NVIDIA's binding that has loaded this library."""
+@cache
+def _module() -> Any:
+    """Return a copy of NVIDIA's binding, apart from the one that everybody imports."""
     spec = importlib.util.spec_from_file_location("pynvml_on_a_stand_in", pynvml.__file__)
     assert spec is not None
     assert spec.loader is not None
@@ -287,8 +288,25 @@ def binding(library: Library) -> Any:
     # The binding maps codes to its classes when it is loaded, by its entry in this table.
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    module.nvmlLib = library
     return module
+
+
+class Binding:
+    """The binding on one library: it is told anew before each call which one it has loaded."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def __getattr__(self, name: str) -> Any:
+        module = _module()
+        module.nvmlLib = self._library
+        module._nvmlGetFunctionPointer_cache.clear()
+        return getattr(module, name)
+
+
+def binding(library: Library) -> Any:
+    """Return NVIDIA's binding as if it had loaded this library."""
+    return Binding(library)
 
 
 def nvml_driver(gpus: Sequence[SimulatedGpu]) -> tuple[NvmlDriver, Library]:
