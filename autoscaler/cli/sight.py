@@ -29,6 +29,7 @@ from autoscaler.domain.assessment import assess
 from autoscaler.domain.errors import AutoscalerError
 from autoscaler.domain.objects import MetricsView, Observation
 from autoscaler.domain.policy import Policy
+from autoscaler.domain.sightings import unknown_hosts
 from autoscaler.planning.gate import Standing
 
 POLICY_OPTION = typer.Option(
@@ -105,6 +106,7 @@ def look(question: Question) -> Answer:
             *left_out(observation),
             *gaps,
             *(() if metrics is None else metrics.notices),
+            *_strangers(metrics, observation),
             *past.notices.values(),
         ),
         past=past,
@@ -149,6 +151,14 @@ def left_out(observation: Observation) -> Iterator[str]:
         )
     if observation.pods and not observation.budgets:
         yield "no pdb in the input: disruption budgets are unknown"
+
+
+def _strangers(metrics: MetricsView | None, observation: Observation) -> Iterator[str]:
+    """Yield that metrics name hosts which are no nodes, if they do."""
+    names = (node.name for node in observation.nodes)
+    said = "" if metrics is None else unknown_hosts(metrics.instances, names)
+    if said:
+        yield said
 
 
 @contextmanager

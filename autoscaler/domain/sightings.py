@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from autoscaler.domain.objects import InstanceSample, Pod, PodRef
 
+SHOWN_HOSTS = 3
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Seat:
@@ -75,6 +77,25 @@ def sightings_of(
         if sample.busy or (is_new and owner is None):
             active.append((index, sample.profile))
     return Sightings(tuple(seats), frozenset(labelled), tuple(active))
+
+
+def unknown_hosts(samples: Iterable[InstanceSample], nodes: Iterable[str]) -> str:
+    """Return a sentence on samples that are of no node, empty when there are none.
+
+    Exporters and scrapes name hosts in many ways; what does not match tells nothing, and
+    without a word a person would look for the fault elsewhere.
+    """
+    known = frozenset(nodes)
+    strange = [sample.node for sample in samples if sample.node not in known]
+    if not strange:
+        return ""
+    names = sorted(set(strange))
+    shown = ", ".join(name or "none" for name in names[:SHOWN_HOSTS])
+    more = f" and {len(names) - SHOWN_HOSTS} more" if len(names) > SHOWN_HOSTS else ""
+    return (
+        f"metrics show {len(strange)} instances on hosts that are no nodes"
+        f" ({shown}{more}): nothing is known from them"
+    )
 
 
 def is_of_this_life(pod: Pod, sampled_at_s: float | None) -> bool:

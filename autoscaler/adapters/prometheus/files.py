@@ -21,7 +21,7 @@ from autoscaler.adapters.prometheus.queries import (
 )
 from autoscaler.adapters.prometheus.samples import Sample
 from autoscaler.adapters.prometheus.text import TimedSample, samples_of
-from autoscaler.adapters.prometheus.view import Pass, view_from
+from autoscaler.adapters.prometheus.view import BOARD_WIDE, Pass, view_from
 from autoscaler.adapters.texts import source_of, text_of
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.objects import MetricsView
@@ -52,7 +52,7 @@ def read_metrics(path: str, now_s: float, known: Iterable[str] = ()) -> MetricsV
         found = _from_answers(text, source)
     else:
         found = _from_text(text, source, now_s)
-    if not found.answers:
+    if not found.queries:
         raise ConfigError(
             f"{source}: holds no metric that is used; needed: {ACTIVITY_METRICS[0]}, {REQUESTS}"
         )
@@ -64,6 +64,8 @@ def _from_text(text: str, source: str, now_s: float) -> Pass:
     for timed in samples_of(text, source, lambda name: name.lower() in WANTED):
         family = timed.sample.name.lower()
         families[QUERY_OF.get(family, family)].append(timed)
+    if not families:
+        return _without_activity(text, source)
     samples = {name: [timed.sample for timed in found] for name, found in families.items()}
     answers = {
         name: Answer(tuple(samples[name]))
@@ -76,6 +78,13 @@ def _from_text(text: str, source: str, now_s: float) -> Pass:
     if any(name in samples for name in (REQUESTS, PHASE, ALLOCATABLE)):
         answers[PENDING] = Answer(tuple(pending_samples(samples)))
     return Pass(answers, queries=dict.fromkeys(answers, ""))
+
+
+def _without_activity(text: str, source: str) -> Pass:
+    """Return what a page of an exporter says that has none of the metrics in use."""
+    others = samples_of(text, source, lambda name: BOARD_WIDE.match(name) is not None)
+    boards = tuple(timed.sample for timed in others)
+    return Pass({ACTIVITY: Answer(boards)}, queries={ACTIVITY: ""}) if boards else Pass({})
 
 
 def _time_of(timed: TimedSample, now_s: float) -> Sample:
@@ -119,11 +128,18 @@ def _from_answers(text: str, source: str) -> Pass:
     except json.JSONDecodeError as error:
         raise ConfigError(f"{source}:{error.lineno}:{error.colno}: {error.msg}") from error
     answers: dict[str, Answer] = {}
+    failed: dict[str, str] = {}
+    notices = []
     for name, raw in _named(found, source):
         try:
             answer = answer_from(name, raw)
         except QueryFailed as error:
-            raise ConfigError(f"{source}: {error}") from error
+            # Which query it was may not be known; then it was one more all the same.
+            failed[name] = ""
+            notices.append(f"{source}: {error}; nothing is known from it")
+            continue
+        if not answer.samples:
+            notices.append(f"{source}: the answer to query {name} is empty")
         name = name if name in KNOWN else _query_for(answer, source)
         known = answers.get(name, Answer())
         answers[name] = Answer(
@@ -131,7 +147,7 @@ def _from_answers(text: str, source: str) -> Pass:
             known.warnings + answer.warnings,
             known.notices + answer.notices,
         )
-    return Pass(answers, queries=dict.fromkeys(answers, ""))
+    return Pass(answers, notices, {**dict.fromkeys(answers, ""), **failed})
 
 
 def _named(found: object, source: str) -> Iterator[tuple[str, object]]:
@@ -140,6 +156,10 @@ def _named(found: object, source: str) -> Iterator[tuple[str, object]]:
         yield "1", found
     elif isinstance(found, dict) and found and set(found) <= set(KNOWN):
         yield from found.items()
+    elif isinstance(found, list) and any(isinstance(r, dict) and "metric" in r for r in found):
+        raise ConfigError(
+            f"{source}: a list of bare results hides status and warnings; save the whole answer"
+        )
     elif isinstance(found, list):
         yield from ((str(number), raw) for number, raw in enumerate(found, 1))
     else:
@@ -152,13 +172,12 @@ def _named(found: object, source: str) -> Iterator[tuple[str, object]]:
 def _query_for(answer: Answer, source: str) -> str:
     """Return which query an answer is to, by what is in it."""
     if not answer.samples:
-        raise ConfigError(
-            f"{source}: an empty answer does not say to which query; name it, e.g. "
-            '{"pending": {…}}'
-        )
+        # Empty is the answer to be feared most for activity: it must not read as idle.
+        return ACTIVITY
     first = answer.samples[0]
     if first.name:
-        name = QUERY_OF.get(first.name.lower())
+        is_of_boards = BOARD_WIDE.match(first.name) is not None
+        name = QUERY_OF.get(first.name.lower(), ACTIVITY if is_of_boards else None)
         if name is None:
             raise ConfigError(f"{source}: metric {first.name} is not used")
         return name

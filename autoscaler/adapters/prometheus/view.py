@@ -88,7 +88,7 @@ def _instance_data(found: Pass, notices: list[str]) -> InstanceData:
             "query activity: this metric is of whole boards and says nothing about "
             "instances; use DCGM_FI_PROF_GR_ENGINE_ACTIVE"
         )
-    if ACTIVITY_TIME not in found.queries and activity:
+    if ACTIVITY_TIME not in found.queries and good:
         notices.append(
             "query activity_time is needed beside this query activity: without the times "
             "of samples none proves that an instance is idle"

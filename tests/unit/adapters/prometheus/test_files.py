@@ -144,10 +144,11 @@ def test_coverage_is_judged_for_each_instance(tmp_path: Path) -> None:
 def test_readings_of_boards_are_no_instances(tmp_path: Path) -> None:
     """Power is repeated on each instance and says nothing about one."""
     labels = 'UUID="G",GPU_I_PROFILE="1g.10gb",Hostname="n"'
-    path = tmp_path / "m.txt"
-    path.write_text(f'DCGM_FI_DEV_POWER_USAGE{{{labels},GPU_I_ID="7"}} 212\n')
-    with pytest.raises(ConfigError, match="no metric that is used"):
-        read_metrics(str(path), NOW_S)
+    lines = [f'DCGM_FI_DEV_POWER_USAGE{{{labels},GPU_I_ID="{i}"}} 212' for i in (7, 8)]
+    found = view(tmp_path, *lines)
+    assert [sample.busy for sample in found.instances] == [None, None]
+    assert "whole boards" in found.notices[0]
+    assert "activity is known for 0 of 2 instances" in found.notices
 
 
 def test_a_sample_of_another_time_is_unknown(tmp_path: Path) -> None:
@@ -342,10 +343,7 @@ def test_warnings_make_a_view_partial(tmp_path: Path) -> None:
         ("{", "1:"),
         ('{"a": 1}', "neither an answer"),
         ("[]", "no metric that is used"),
-        ('{"status": "error", "errorType": "x", "error": "y"}', "failed: x: y"),
-        ('{"status": "success"}', "no data"),
-        ('{"status": "success", "data": {"resultType": "scalar", "result": []}}', "scalar"),
-        ('{"status": "success", "data": {"resultType": "vector", "result": []}}', "empty"),
+        ('[{"metric": {"UUID": "G"}, "value": [1, "0"]}]', "a list of bare results hides"),
         (f"{ACTIVE} x\n", "1: not a value"),
         (f"# HELP x\n{ACTIVE}{{a=b}} 1\n", "2: not a label"),
         (f'{ACTIVE}{{a="b" 1\n', "1: not a label"),
@@ -361,6 +359,36 @@ def test_bad_files_are_config_errors(tmp_path: Path, text: str, message: str) ->
     with pytest.raises(ConfigError, match=message) as caught:
         read_metrics(str(path), NOW_S)
     assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "notice"),
+    [
+        ('{"status": "error", "errorType": "x", "error": "y"}', "failed: x: y"),
+        ('{"status": "success"}', "no data"),
+        ('{"status": "success", "data": {"resultType": "scalar", "result": []}}', "a scalar"),
+        ('{"status": "success", "data": {"resultType": "matrix", "result": []}}', "a matrix"),
+        ('{"status": "success", "data": {"resultType": "vector", "result": []}}', "is empty"),
+    ],
+)
+def test_answers_that_say_nothing_are_missing_data(
+    tmp_path: Path, text: str, notice: str
+) -> None:
+    """As they would be for the loop: never an idle fleet, and no reason to stop either."""
+    path = tmp_path / "m"
+    path.write_text(text)
+    found = read_metrics(str(path), NOW_S)
+    assert found.instances == ()
+    assert found.pending is None
+    assert notice in found.notices[0]
+    assert str(path) in found.notices[0]
+
+
+def test_a_failed_answer_makes_the_others_partial(tmp_path: Path) -> None:
+    """What is not listed in them is unknown."""
+    active = vector(({"__name__": ACTIVE, **INSTANCE}, 0.4))
+    assert not saved(tmp_path, [active]).partial
+    assert saved(tmp_path, [active, {"status": "error"}]).partial
 
 
 def test_values_that_are_no_numbers_are_left_out(tmp_path: Path) -> None:
