@@ -70,6 +70,11 @@ def run_demo(
     if json_file is not None:
         document = demo_document(scenario, alone, run, rows, factors)
         write_file(json_file, json.dumps(document, indent=1) + "\n")
+    if html_file is not None:
+        # The library of the pictures takes a while to load, so only for who wants them.
+        from autoscaler.cli.demo_page import demo_page
+
+        write_file(html_file, demo_page(scenario, alone, run, rows, factors))
     return conclude(out, run)
 
 

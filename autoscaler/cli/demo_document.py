@@ -38,6 +38,7 @@ def demo_document(
         "scenario": scenario_json(scenario),
         "policy": policy_text(scenario),
         "dryRun": rehearsal_json(run.rehearsal),
+        "autoFrom": seconds(run.opened_s, alone.start_s),
         "table": [
             {
                 "figure": row.figure,

@@ -109,9 +109,13 @@ def draw_comparison(out: Console, rows: Sequence[Row]) -> None:
     numbers = ("MIX LEFT ALONE", "AUTOSCALED", "DIFFERENCE")
     drawn = table("FIGURE", *numbers, title="THE SAME HOURS TWICE", right=numbers)
     for row in rows:
-        name = f"{row.figure} ({row.unit})" if row.unit else row.figure
-        drawn.add_row(name, *row_text(row))
+        drawn.add_row(figure_text(row), *row_text(row))
     section(out, drawn)
+
+
+def figure_text(row: Row) -> str:
+    """Return the name of a figure with its unit."""
+    return f"{row.figure} ({row.unit})" if row.unit else row.figure
 
 
 def row_text(row: Row) -> tuple[str, str, str]:

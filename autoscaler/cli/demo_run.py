@@ -81,6 +81,8 @@ class AutoscaledRun:
 
     Parameters
     ----------
+    opened_s
+        When mode auto began, epoch seconds.
     requests
         All requests of the autoscaler, in order.
     dropped
@@ -91,6 +93,7 @@ class AutoscaledRun:
 
     record: RunRecord
     rehearsal: Rehearsal
+    opened_s: float
     changes: tuple[ChangeRecord, ...]
     requests: tuple[LogEntry, ...]
     dropped: int
@@ -172,6 +175,7 @@ class Driver:
         self._loop = Loop(self._outside, lambda: self._policy)
         rehearsal = self._rehearse()
         self._watcher.show_rehearsal(rehearsal)
+        opened_s = world.clock.now_s()
         self._enter(Phase.AUTO, policy.model_copy(update={"mode": Mode.AUTO}))
         while world.clock.now_s() < end_s:
             self._cycle(end_s)
@@ -180,6 +184,7 @@ class Driver:
         return AutoscaledRun(
             record=replace(record, after=boards_of(world.hardware, world.fleet.names)),
             rehearsal=rehearsal,
+            opened_s=opened_s,
             changes=tuple(self._changes),
             requests=tuple(world.store.requests.entries(is_ours)),
             dropped=world.store.requests.num_dropped,

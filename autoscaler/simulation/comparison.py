@@ -48,7 +48,7 @@ def compare(
         row("served", "slice-hours", lambda run: run.served / HOUR_S),
         row("jobs started", "", lambda run: sum(p.started_s is not None for p in run.pods)),
         row("jobs finished", "", lambda run: sum(p.outcome == "Succeeded" for p in run.pods)),
-        Row("nodes changed", "", 0, len(done)),
+        Row("changes of nodes", "", 0, len(done)),
         Row("GPUs cut anew", "", 0, sum(len(change.journal.gpus) for change in done)),
         Row("changes given up or undone", "", 0, len(changes) - len(done)),
     ]
