@@ -12,7 +12,7 @@ from autoscaler.domain.conditions import (
     with_conditions_left_out,
 )
 from autoscaler.domain.objects import Taint
-from autoscaler.domain.policy import RolloutRules
+from autoscaler.domain.policy import Driver, RolloutRules
 from autoscaler.domain.quarantine import Quarantine
 from autoscaler.domain.reasons import Reason
 from autoscaler.domain.rollout import State
@@ -185,3 +185,10 @@ def test_our_own_configurations_are_not_foreign():
     bare = replace(node(), labels={})
     assert Reason.FOREIGN_CONFIG not in held(bare, journal(state=State.REPAIRING))
     assert Reason.FOREIGN_CONFIG in held(bare, journal(state=State.APPLYING))
+
+
+def test_a_label_is_foreign_to_no_rollout_of_the_agent():
+    """Nobody obeys it there."""
+    own = node(labels={"nvidia.com/mig.config": "someone-elses"})
+    applying = replace(journal(state=State.APPLYING), driver=Driver.AGENT)
+    assert Reason.FOREIGN_CONFIG not in held(own, applying)

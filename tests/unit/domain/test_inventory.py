@@ -4,9 +4,12 @@ import json
 
 import pytest
 
+from autoscaler.domain.board import Board, BoardInstance
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.inventory import inventory_of, parse_inventory
+from autoscaler.domain.geometry import Geometry, GpuInstance
+from autoscaler.domain.inventory import inventory_of, parse_inventory, render_inventory
+from autoscaler.domain.objects import PodRef
 from tests.builders import node
 from tests.fleets import inventory
 
@@ -80,3 +83,32 @@ def test_a_wrong_report_is_refused_with_its_key(report, message):
     with pytest.raises(ConfigError) as error:
         parse_inventory(report)
     assert message in str(error.value)
+
+
+def test_a_report_that_is_written_can_be_read():
+    """Placements, holders and modes come back; what nobody can use is left out."""
+    small, half = GpuInstance(0, 1, "1g.5gb"), GpuInstance(4, 4, "3g.20gb")
+    product = "NVIDIA-A100-SXM4-40GB"
+    instances = (
+        BoardInstance(7, small, ("MIG-a",)),
+        BoardInstance(9, GpuInstance(1, 1, "1g.5gb")),
+        BoardInstance(1, half, ("MIG-b", "MIG-c")),
+    )
+    boards = (
+        Board(1, "GPU-1", product, False),
+        Board(0, "GPU-0", product, True, instances),
+    )
+    text = render_inventory("580.1", boards, {"MIG-c": PodRef("team", "train-0")})
+    found = parse_inventory(text)
+    assert [gpu.uuid for gpu in found.gpus] == ["GPU-0", "GPU-1"]
+    assert [gpu.mig_enabled for gpu in found.gpus] == [True, False]
+    assert found.gpus[0].geometry == Geometry((small, half))
+    assert found.gpus[0].holders == ((PodRef("team", "train-0"), half),)
+    assert json.loads(text)["driver"] == "580.1"
+    assert json.loads(text)["gpus"][0]["instances"][0] == {
+        "profile": "1g.5gb",
+        "start": 0,
+        "size": 1,
+        "id": 7,
+        "uuid": "MIG-a",
+    }

@@ -1,6 +1,7 @@
 """The journal survives its annotation, and nothing else passes for one."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,9 @@ from hypothesis import strategies as st
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.geometry import Geometry, GpuInstance
 from autoscaler.domain.journal_json import journal_from_text, journal_to_text
+from autoscaler.domain.pool import Driver
 from autoscaler.domain.rollout import Journal, Layout, State
 from tests.rollouts import journal
 
@@ -16,6 +19,10 @@ text = st.text(max_size=8)
 times = st.floats(0, 2e9, allow_nan=False)
 counts = st.dictionaries(text, st.integers(0, 9), max_size=3).map(Counts)
 gpus = st.lists(st.none() | counts, max_size=3).map(tuple)
+places = st.lists(
+    st.none() | st.just(Geometry()) | st.just(Geometry((GpuInstance(0, 4, "3g.20gb"),))),
+    max_size=3,
+).map(tuple)
 journals = st.builds(
     Journal,
     id=text,
@@ -47,9 +54,20 @@ journals = st.builds(
     cost=times,
     manager_pod=text,
 )
+by_agent = st.builds(
+    lambda own, before, target: replace(
+        own,
+        driver=Driver.AGENT,
+        before=replace(own.before, places=before),
+        target=replace(own.target, places=target),
+    ),
+    journals,
+    places,
+    places,
+)
 
 
-@given(journals)
+@given(journals | by_agent)
 def test_a_journal_comes_back_as_it_was(own):
     """Every field, whatever it holds."""
     assert journal_from_text(journal_to_text(own)) == own
@@ -91,3 +109,28 @@ def test_no_journal_at_all_is_an_error_too(text):
     """Never a traceback."""
     with pytest.raises(ConfigError, match="journal"):
         journal_from_text(text)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("driver", "nobody"),
+        ("driver", 3),
+        ("placesTarget", {}),
+        ("placesTarget", [["1g.5gb"]]),
+        ("placesTarget", [[["1g.5gb", 0]]]),
+        ("placesTarget", [[["1g.5gb", -1, 1]]]),
+        ("placesBefore", [[["1g.5gb", 0, 1], ["2g.10gb", 0, 2]]]),
+    ],
+)
+def test_places_that_are_none_are_refused_with_their_key(key, value):
+    """The agent would destroy what it cannot find there."""
+    fields = json.loads(journal_to_text(journal())) | {key: value}
+    with pytest.raises(ConfigError, match=f"the journal's {key} is wrong"):
+        journal_from_text(json.dumps(fields))
+
+
+def test_the_journal_of_mig_manager_is_as_it_always_was():
+    """A replica of an older version goes on with it."""
+    fields = json.loads(journal_to_text(journal()))
+    assert not {"driver", "placesBefore", "placesTarget"} & set(fields)

@@ -1,5 +1,6 @@
 """Whether an open rollout should go on, asked again until its label is written."""
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.demand import Demand, DemandGroup
 from autoscaler.domain.objects import PodRef
-from autoscaler.domain.policy import DailySpan, Disruption, Freeze
+from autoscaler.domain.policy import DailySpan, Disruption, Driver, Freeze
 from autoscaler.domain.reasons import Hold, Reason
 from autoscaler.domain.revalidation import verdict
 from autoscaler.domain.rollout import State
@@ -77,6 +78,19 @@ def test_a_change_for_no_pods_is_not_measured_by_pods():
 def test_a_profile_that_an_edit_took_away():
     """The policy was edited since."""
     assert reason_of(rules=policy(pool(profiles=("1g.5gb",)))) is Reason.NOT_ALLOWED
+
+
+def test_the_agent_may_leave_what_was_taken_away_where_it_is():
+    """A running pod holds it; only what comes anew must be allowed."""
+    kept = replace(OWN.target, gpus=(Counts({"1g.5gb": 3, "3g.20gb": 1}), OWN.target.gpus[1]))
+    own = replace(OWN, driver=Driver.AGENT, target=kept)
+    own = replace(own, before=replace(OWN.before, gpus=(Counts({"3g.20gb": 1}), None)))
+    small = policy(pool(profiles=("1g.5gb",)))
+    assert (
+        reason_of(own, demand=waiting(resource="nvidia.com/mig-3g.20gb"), rules=small) is None
+    )
+    by_manager = replace(own, driver=Driver.MIG_MANAGER)
+    assert reason_of(by_manager, rules=small) is Reason.NOT_ALLOWED
 
 
 @pytest.mark.parametrize(
