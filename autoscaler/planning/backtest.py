@@ -11,17 +11,18 @@ import numpy as np
 
 from autoscaler.domain.policy import ForecastRules
 from autoscaler.planning.demand_history import DemandHistory, FloatArray, Grid
-from autoscaler.planning.forecast import SHARES, pinball
+from autoscaler.planning.forecast import SHARES, pinball, recalls_of, try_recalls
+from autoscaler.planning.record import Recall, Record, record_of
 from autoscaler.planning.scenarios import (
-    HOUR_S,
-    WEEK_HOURS,
-    Recall,
     scenarios,
     weighted_quantiles,
 )
+from autoscaler.planning.season import HOUR_S, WEEK_HOURS
 
-Method = Callable[[FloatArray, Grid, int], FloatArray]
-"""Samples up to now, their grid and a lead in steps; quantiles, one row a profile."""
+Method = Callable[[Record, int], FloatArray]
+"""What is known and a lead in steps; quantiles, one row a profile."""
+# How often the way to remember is chosen anew.
+CHOICE_S = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +99,9 @@ def backtest(history: DemandHistory, pool: str, rules: ForecastRules) -> Backtes
     if not own or not len(ends):
         reason = f"the history is shorter than {warm_up_s / 86400:g} days and the horizon"
         return Backtest(pool, (), grid.end_s, grid.end_s, reason)
-    samples = np.array(list(own.values())).T
+    record = record_of(np.array(list(own.values())).T, grid, max(leads), rules.time_zone)
     times_s = grid.times_s()
-    trials = _Trials(tuple(own), samples, grid, ends, leads)
+    trials = _Trials(tuple(own), record, ends, leads)
     scores = tuple(
         score
         for name, method in methods_of(rules).items()
@@ -111,25 +112,30 @@ def backtest(history: DemandHistory, pool: str, rules: ForecastRules) -> Backtes
 
 def methods_of(rules: ForecastRules) -> dict[str, Method]:
     """Return all methods by name, ours first."""
-    recall = Recall(rules.half_life_s, rules.prior_hours, rules.time_zone)
+    chosen: dict[int, Recall] = {}
 
-    def ours(samples: FloatArray, grid: Grid, lead: int) -> FloatArray:
-        first = max(0, len(samples) - round(rules.history_s / grid.step_s))
-        start_s = grid.start_s + first * grid.step_s
-        part = Grid(start_s, grid.step_s, len(samples) - first)
-        found = scenarios(samples[first:], part, lead, recall)
-        rows = [found.at_lead(lead - 1, p, SHARES) for p in range(samples.shape[1])]
+    def ours(record: Record, lead: int) -> FloatArray:
+        step_s = record.grid.step_s
+        first = max(0, record.number - round(rules.history_s / step_s))
+        part = record.between(first, record.number)
+        day = int((record.grid.end_s) // CHOICE_S)
+        if day not in chosen:
+            leads = max(1, round(rules.horizon_s / step_s))
+            chosen[day] = try_recalls(part, leads, recalls_of(rules)).recall
+        found = scenarios(part, lead, chosen[day])
+        rows = [found.at_lead(lead - 1, p, SHARES) for p in range(part.samples.shape[1])]
         return np.array(rows)
 
-    def naive(samples: FloatArray, grid: Grid, lead: int) -> FloatArray:
+    def naive(record: Record, lead: int) -> FloatArray:
+        samples = record.samples
         return _with_errors(samples[-1], samples[lead:] - samples[:-lead])
 
-    def seasonal(samples: FloatArray, grid: Grid, lead: int) -> FloatArray:
-        week = round(WEEK_HOURS * HOUR_S / grid.step_s)
+    def seasonal(record: Record, lead: int) -> FloatArray:
+        samples, week = record.samples, round(WEEK_HOURS * HOUR_S / record.grid.step_s)
         return _with_errors(samples[lead - 1 - week], samples[week:] - samples[:-week])
 
-    def plain(samples: FloatArray, grid: Grid, lead: int) -> FloatArray:
-        return _with_errors(np.zeros(samples.shape[1]), samples)
+    def plain(record: Record, lead: int) -> FloatArray:
+        return _with_errors(np.zeros(record.samples.shape[1]), record.samples)
 
     return {
         "forecast": ours, "naive": naive, "seasonal-naive": seasonal, "share-of-time": plain
@@ -148,8 +154,7 @@ class _Trials:
     """The moments to forecast, each with what was known by then."""
 
     resources: tuple[str, ...]
-    samples: FloatArray
-    grid: Grid
+    record: Record
     ends: Sequence[int]
     leads: Sequence[int]
 
@@ -159,10 +164,10 @@ class _Trials:
         inside = np.zeros(len(self.resources))
         tries = np.zeros(len(self.resources), dtype=np.int64)
         for end in self.ends:
-            past = Grid(self.grid.start_s, self.grid.step_s, end)
+            past = self.record.between(0, end)
             for lead in self.leads:
-                quantiles = method(self.samples[:end], past, lead)
-                truth = self.samples[end - 1 + lead]
+                quantiles = method(past, lead)
+                truth = self.record.samples[end - 1 + lead]
                 known = ~(np.isnan(truth) | np.isnan(quantiles).any(axis=1))
                 losses = pinball(quantiles, truth[:, None]).mean(axis=1)
                 loss += np.where(known, losses, 0.0)

@@ -15,19 +15,21 @@ from numpy.typing import NDArray
 from autoscaler.domain.policy import ForecastRules
 from autoscaler.domain.quantity import format_duration
 from autoscaler.planning.demand_history import DemandHistory, FloatArray, Grid
+from autoscaler.planning.record import Recall, Record, record_of
 from autoscaler.planning.scenarios import (
-    HOUR_S,
-    Recall,
     Scenarios,
     scenarios,
     share_reaching,
     weighted_quantiles,
 )
+from autoscaler.planning.season import HOUR_S
 
 SHARES = (0.1, 0.5, 0.9)
-# The days that a forecast is tried on before it counts, and how far apart the tries are.
-TRIAL_S = 3 * 86400.0
+# The days that ways to forecast are tried on, and how far apart the tries are.
+TRIAL_S = 7 * 86400.0
 TRIAL_STEP_S = 3 * HOUR_S
+# Of a short past the first part is needed to have something to go by.
+LEAST_BEFORE = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,9 +86,7 @@ class Forecast:
         return {name: self.futures.reach(i) for i, name in enumerate(self.resources)}
 
 
-def forecast(
-    history: DemandHistory, pool: str, rules: ForecastRules, *, try_out: bool = True
-) -> Forecast:
+def forecast(history: DemandHistory, pool: str, rules: ForecastRules) -> Forecast:
     """Return what is expected of a pool after the end of its history.
 
     Parameters
@@ -97,8 +97,11 @@ def forecast(
         Name of the pool.
     rules
         How far back and ahead to look.
-    try_out
-        Whether to compare it with the plain share of time before it is relied on.
+
+    Returns
+    -------
+    Forecast
+        Made in the way that would have been off least on the last days.
     """
     own = history.of_pool(pool)
     resources = tuple(own)
@@ -110,16 +113,19 @@ def forecast(
     if known_s < rules.min_history_s:
         have, need = format_duration(known_s), format_duration(rules.min_history_s)
         return replace(found, reason=f"only {have} of the past are known, {need} are needed")
-    recall = Recall(rules.half_life_s, rules.prior_hours, rules.time_zone)
     leads = max(1, round(rules.horizon_s / grid.step_s))
-    futures = scenarios(samples, grid, leads, recall)
+    record = record_of(samples, grid, leads, rules.time_zone)
+    # Hours are fine enough to tell which way to remember is better.
+    hourly = record.hourly()
+    hours = max(1, round(rules.horizon_s / hourly.grid.step_s))
+    trial = try_recalls(hourly, hours, recalls_of(rules))
+    futures = scenarios(record, leads, trial.recall)
     if not len(futures.weights):
         text = (
             f"no stretch of {format_duration(rules.horizon_s)} of the past is known as a whole"
         )
         return replace(found, reason=text)
-    reason = _weakness(samples, grid, leads, recall) if try_out else ""
-    return replace(found, futures=futures, reason=reason)
+    return replace(found, futures=futures, reason=trial.weakness)
 
 
 def pinball(
@@ -136,33 +142,88 @@ def pinball(
     return np.asarray(np.maximum(own * miss, (own - 1) * miss))
 
 
-def _weakness(samples: FloatArray, grid: Grid, leads: int, recall: Recall) -> str:
-    """Return why a forecast is not to be relied on, empty when nothing speaks against it.
+def recalls_of(rules: ForecastRules) -> tuple[Recall, ...]:
+    """Return the ways to remember the past, the plainer first: ties go to it."""
+    return tuple(
+        Recall(rules.half_life_s, rules.prior_hours, is_seasonal)
+        for is_seasonal in (False, True)
+    )
 
-    It is tried on the last days: at each moment with what was known then.
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of forecasting the last days, each with what was known by then.
+
+    Parameters
+    ----------
+    recall
+        The way to remember that was off least.
+    loss
+        Its pinball loss, all tries and profiles together.
+    plain_loss
+        That of the plain share of time.
+    tries
+        How many moments could be tried.
     """
-    step = max(1, round(TRIAL_STEP_S / grid.step_s))
-    first = max(1, grid.number - round(TRIAL_S / grid.step_s))
-    own = plain = 0.0
-    tries = 0
-    for end in range(first, grid.number - leads, step):
-        past = Grid(grid.start_s, grid.step_s, end)
-        futures = scenarios(samples[:end], past, leads, recall)
-        truth = samples[end + leads - 1]
-        if not len(futures.weights) or np.isnan(truth).any():
-            continue
-        tries += 1
-        for place, value in enumerate(truth):
-            own += pinball(futures.at_lead(leads - 1, place, SHARES), value).sum()
-            plain += pinball(_plain(samples[:end, place]), value).sum()
-    if not tries:
-        return "it could not be tried on the last days, because too little of them is known"
-    if own < plain or own == plain == 0:
-        return ""
-    ratio = own / plain if plain > 0 else inf
-    return (
-        f"in {tries} tries on the last days it was off {ratio:.2f} times as far as the"
-        " plain share of time"
+
+    recall: Recall
+    loss: float
+    plain_loss: float
+    tries: int
+
+    @property
+    def weakness(self) -> str:
+        """Why not to rely on it, empty when nothing speaks against it."""
+        if not self.tries:
+            return "it could not be tried on the last days, because too little of them is known"
+        if self.loss < self.plain_loss or self.loss == self.plain_loss == 0:
+            return ""
+        ratio = self.loss / self.plain_loss if self.plain_loss > 0 else inf
+        return (
+            f"in {self.tries} tries on the last days it was off {ratio:.2f} times as far as"
+            " the plain share of time"
+        )
+
+
+def try_recalls(record: Record, leads: int, recalls: Sequence[Recall]) -> Trial:
+    """Return how well each way to remember did on the last days, and which did best.
+
+    Parameters
+    ----------
+    record
+        What is known.
+    leads
+        How many steps to look ahead; the last and the middle one are compared.
+    recalls
+        The ways, at least one.
+    """
+    step = max(1, round(TRIAL_STEP_S / record.grid.step_s))
+    first = record.number - round(TRIAL_S / record.grid.step_s)
+    first = max(1, first, round(LEAST_BEFORE * record.number))
+    losses = [0.0] * len(recalls)
+    plain, tries = 0.0, 0
+    for end in range(first, record.number - leads, step):
+        past = record.between(0, end)
+        for lead in sorted({max(1, leads // 2), leads}):
+            truth = record.samples[end + lead - 1]
+            found = [scenarios(past, lead, recall) for recall in recalls]
+            if np.isnan(truth).any() or not all(len(own.weights) for own in found):
+                continue
+            tries += 1
+            for place, own in enumerate(found):
+                losses[place] += _loss(own, lead, truth)
+            plain += sum(
+                pinball(_plain(column), value).sum()
+                for column, value in zip(past.samples.T, truth, strict=True)
+            )
+    best = min(range(len(recalls)), key=lambda place: (losses[place], place))
+    return Trial(recalls[best], losses[best], plain, tries)
+
+
+def _loss(found: Scenarios, lead: int, truth: FloatArray) -> float:
+    return sum(
+        float(pinball(found.at_lead(lead - 1, place, SHARES), value).sum())
+        for place, value in enumerate(truth)
     )
 
 

@@ -1,4 +1,4 @@
-"""Scenarios: what demand may do next, as it went on from like hours of the past.
+"""Scenarios: what demand may do next, as it went on from hours of the past.
 
 Each scenario is one stretch of the past with all profiles together, so what rises and
 falls together there does so here. It is moved by what sets the present apart from the
@@ -7,37 +7,16 @@ hour it began in, and the more so the nearer: by as much as deviations used to l
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
 from autoscaler.planning.demand_history import FloatArray, Grid
+from autoscaler.planning.record import Recall, Record
+from autoscaler.planning.season import HOUR_S, season_of
 
-HOUR_S = 3600.0
-WEEK_HOURS = 168
 # How long ago the last known sample may be and still stand for now.
 FRESH_S = 1800.0
-
-
-@dataclass(frozen=True, slots=True)
-class Recall:
-    """How the past is remembered.
-
-    Parameters
-    ----------
-    half_life_s
-        Age at which a past hour counts half, above 0.
-    prior_hours
-        How many hours of this hour of the week weigh as much as all others together.
-    time_zone
-        IANA zone of the hours of the week.
-    """
-
-    half_life_s: float
-    prior_hours: float
-    time_zone: str = "UTC"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,16 +70,13 @@ class Scenarios:
         return self.values[np.minimum(chosen, len(self.weights) - 1)]
 
 
-def scenarios(samples: FloatArray, grid: Grid, leads: int, recall: Recall) -> Scenarios:
-    """Return what may follow the end of the samples.
+def scenarios(record: Record, leads: int, recall: Recall) -> Scenarios:
+    """Return what may follow the end of a record.
 
     Parameters
     ----------
-    samples
-        Instances wanted, one row a point of the grid, one column a profile; NaN where
-        not known.
-    grid
-        Points in time; the last one is now.
+    record
+        What is known.
     leads
         How many steps to look ahead, at least 1.
     recall
@@ -111,22 +87,44 @@ def scenarios(samples: FloatArray, grid: Grid, leads: int, recall: Recall) -> Sc
     Scenarios
         Empty when no stretch of the past is known as a whole.
     """
-    every = max(1, round(HOUR_S / grid.step_s))
-    last = grid.number - 1
+    every = max(1, round(HOUR_S / record.grid.step_s))
+    last = record.number - 1
     origins = np.arange(last % every, last - leads + 1, every, dtype=np.int64)
-    now, age = _latest(samples, grid)
+    level, rest = _taken_apart(record, leads, recall)
     stretches = origins[:, None] + 1 + np.arange(leads)[None, :]
-    values = samples[stretches]
-    present = samples[origins]
+    values, present = rest[stretches], rest[origins]
     known = ~np.isnan(values).any(axis=(1, 2)) & ~np.isnan(present).any(axis=1)
     origins, values, present = origins[known], values[known], present[known]
     if not len(origins):
-        empty = np.empty((0, leads, samples.shape[1]))
+        empty = np.empty((0, leads, record.samples.shape[1]))
         return Scenarios(empty, np.empty(0), 0.0)
-    lasting = _lasting(samples, leads, age)
-    moved = values + lasting[None, :, :] * (now - present)[:, None, :]
-    weights, alike = _weights(origins, grid, recall)
-    return Scenarios(np.maximum(0.0, moved), weights, alike)
+    now, age = _latest(rest, record.grid)
+    lasting = _lasting(rest, leads, age)
+    moved = level + values + lasting[None, :, :] * (now - present)[:, None, :]
+    weights, alike = _weights(origins, record, recall)
+    # Less than a millionth of an instance is the rounding of sums.
+    return Scenarios(np.round(np.maximum(0.0, moved), 6), weights, alike)
+
+
+def _taken_apart(
+    record: Record, leads: int, recall: Recall
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the level of each lead by profile, and what the samples have beyond it."""
+    if not recall.is_seasonal:
+        return np.zeros((leads, record.samples.shape[1])), record.samples
+    hours = record.hours[: record.number]
+    coming = record.hours[record.number : record.number + leads]
+    age_s = record.grid.step_s * np.arange(record.number - 1, -1, -1)
+    fading = _fading(age_s, recall)
+    found = [season_of(own, hours, fading, record.grid.step_s) for own in record.samples.T]
+    level = np.array([own.level[coming] for own in found]).T
+    return level, np.array([own.rest for own in found]).T
+
+
+def _fading(age_s: FloatArray, recall: Recall) -> FloatArray:
+    """Return the weight of each age, never all of them 0, whatever the half-life."""
+    youngest = age_s.min() if len(age_s) else 0.0
+    return np.asarray(np.maximum(0.5 ** ((age_s - youngest) / recall.half_life_s), 1e-12))
 
 
 def share_reaching(values: FloatArray, weights: FloatArray) -> tuple[float, ...]:
@@ -144,7 +142,7 @@ def share_reaching(values: FloatArray, weights: FloatArray) -> tuple[float, ...]
         return ()
     at = np.bincount(np.maximum(whole, 0), weights=weights) / weights.sum()
     reached = np.cumsum(at[::-1])[::-1][1:]
-    return tuple(float(min(1.0, share)) for share in reached)
+    return tuple(round(float(share), 9) for share in reached)
 
 
 def weighted_quantiles(
@@ -196,21 +194,15 @@ def _lasting(samples: FloatArray, leads: int, age: FloatArray) -> FloatArray:
 
 
 def _weights(
-    origins: NDArray[np.int64], grid: Grid, recall: Recall
+    origins: NDArray[np.int64], record: Record, recall: Recall
 ) -> tuple[FloatArray, float]:
     """Return the weight of each origin, and how many hours of the week stand behind them.
 
     The fewer of those there are, the more all other hours count: so the forecast widens.
     """
-    times_s = grid.times_s()
-    zone = ZoneInfo(recall.time_zone)
-    now_s = float(times_s[-1])
-    age_s = now_s - times_s[origins]
-    # Counted from the youngest, so that a short half-life does not make all of them 0.
-    fading = 0.5 ** ((age_s - age_s.min()) / recall.half_life_s)
-    this_hour = hour_of_week(now_s, zone)
-    same = np.array([hour_of_week(float(times_s[o]), zone) == this_hour for o in origins])
-    own = fading * same
+    last = record.number - 1
+    fading = _fading(record.grid.step_s * (last - origins), recall)
+    own = fading * (record.hours[origins] == record.hours[last])
     alike = float(own.sum() ** 2 / (own**2).sum()) if own.any() else 0.0
     weights = recall.prior_hours * fading / fading.sum()
     if alike:
@@ -218,9 +210,3 @@ def _weights(
     if not weights.sum() > 0:
         weights = fading
     return weights / weights.sum(), alike
-
-
-def hour_of_week(at_s: float, zone: ZoneInfo) -> int:
-    """Return the hour of the week that clocks in a zone show, 0 for Monday midnight."""
-    local = datetime.fromtimestamp(at_s, UTC).astimezone(zone)
-    return local.weekday() * 24 + local.hour
