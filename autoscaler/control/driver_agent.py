@@ -46,6 +46,7 @@ def start_of(plan: str, change: NodeChange, node: FleetNode) -> Start:
         rollback_name=node.node.labels.get(MIG_CONFIG, ""),
         model=node.model.key if node.model is not None else "",
         driver=Driver.AGENT,
+        strategy=node.strategy,
         places_before=tuple(before),
         places_after=_after(change, tuple(before)),
     )

@@ -97,8 +97,9 @@ def sitting(s: Situation) -> Sitting:
     if inventory is None or len(inventory.gpus) != len(s.journal.target.places):
         return Sitting(tuple(holders), "the inventory does not show the GPUs of the plan")
     seats = _seats(inventory)
+    has_whole = any(not gpu.mig_enabled for gpu in inventory.gpus)
     for pod in holders:
-        gap = _gap(pod, seats.get(pod.ref, ()))
+        gap = _gap(pod, seats.get(pod.ref, ()), has_whole=has_whole)
         if gap:
             return Sitting(tuple(holders), gap)
     doomed = _doomed(s.journal, inventory)
@@ -116,13 +117,19 @@ def _seats(inventory: Inventory) -> Seats:
     return seats
 
 
-def _gap(pod: Pod, seats: tuple[tuple[int, GpuInstance], ...]) -> str:
-    """Return what is not known of a pod's instances, empty when all are."""
+def _gap(pod: Pod, seats: tuple[tuple[int, GpuInstance], ...], *, has_whole: bool) -> str:
+    """Return what is not known of a pod's instances, empty when all are.
+
+    Parameters
+    ----------
+    has_whole
+        Whether there are boards with MIG off. Pods hold these by the name that means an
+        instance where all boards are cut, and no instance of them is ever destroyed.
+    """
     request = effective_request(pod)
     if pod.faults or not request:
         return f"pod {pod.ref} uses GPUs without saying how many"
-    # Whole GPUs are boards with MIG off, of which no instance is ever destroyed.
-    number = request.total() - request[GPU]
+    number = request.total() - (request[GPU] if has_whole else 0)
     if len(seats) < number:
         return f"pod {pod.ref} holds {number} instances, the inventory shows {len(seats)}"
     return ""

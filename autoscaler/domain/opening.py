@@ -8,7 +8,7 @@ from autoscaler.domain.geometry import Geometry
 from autoscaler.domain.marks import MIG_CONFIG, QUARANTINE
 from autoscaler.domain.objects import Node
 from autoscaler.domain.plan import NodeChange
-from autoscaler.domain.pool import Driver
+from autoscaler.domain.pool import Driver, Strategy
 from autoscaler.domain.quarantine import Quarantine
 from autoscaler.domain.resource import supply_of
 from autoscaler.domain.rollout import Journal, Layout, State
@@ -34,8 +34,8 @@ class Start:
         Configuration that brings this layout back.
     model
         Key of the node's GPU model.
-    driver
-        Who cuts the GPUs.
+    driver, strategy
+        Who cuts the GPUs, and how the node advertises them.
     places_before, places_after
         Where the instances of every GPU are, and shall be, for a driver that chooses
         their places.
@@ -48,6 +48,7 @@ class Start:
     rollback_name: str
     model: str = ""
     driver: Driver = Driver.MIG_MANAGER
+    strategy: Strategy = Strategy.MIXED
     places_before: Places = ()
     places_after: Places = ()
 
@@ -102,7 +103,7 @@ def offered_before(start: Start) -> Counts:
     holds the rest of an earlier layout for some minutes.
     """
     if start.driver is Driver.AGENT:
-        return supply_of(start.layout)
+        return supply_of(start.layout, start.strategy)
     return advertised(start.node.capacity or start.node.allocatable)
 
 

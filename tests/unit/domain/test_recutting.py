@@ -37,14 +37,15 @@ def shown(places, holders):
     boards, held = [], {}
     for index, geometry in enumerate(places):
         instances = []
-        for place in geometry.instances:
+        for place in geometry.instances if geometry else ():
             device = f"MIG-{index}-{place.start}"
             instances.append(BoardInstance(place.start, place, (device,)))
             name = holders.get((index, place.start))
             if name:
                 held[device] = PodRef("default", name)
         product = "NVIDIA-A100-SXM4-40GB"
-        boards.append(Board(index, f"GPU-{index}", product, True, tuple(instances)))
+        is_cut = geometry is not None
+        boards.append(Board(index, f"GPU-{index}", product, is_cut, tuple(instances)))
     return render_inventory("580.1", boards, held)
 
 
@@ -56,8 +57,9 @@ def node(places=PLACES, phase=None, way=None, holders=None, **changes):
         report = Report("node-a-1", phase, way, **{"since_s": NOW_S} | changes_of_report)
         annotations[AGENT] = report.to_text()
     annotations |= changes.pop("annotations", {})
-    amounts = changes.pop("offers", supply_of([g.counts for g in places]))
-    own = closed_node([g.counts for g in places], **changes)
+    counts = [None if g is None else g.counts for g in places]
+    amounts = changes.pop("offers", supply_of(counts))
+    own = closed_node(counts, **changes)
     return replace(
         own,
         allocatable=amounts,
@@ -142,10 +144,13 @@ def test_a_pod_that_is_not_mapped_may_be_anywhere(late, holders):
 
 
 def test_a_pod_on_a_whole_gpu_sits_on_no_instance():
-    """Boards with MIG off are never cut."""
-    whole = holder("whole", {"nvidia.com/gpu": 1})
-    found = step(State.DRAINING, node(phase=Phase.SEEN), 20.0, (whole,))
-    assert found.journal.state is State.APPLYING
+    """Where there are boards with MIG off, which are never cut; else it is an instance."""
+    pods = (holder("whole", {"nvidia.com/gpu": 1}),)
+    look = seen(node((BEFORE, None), Phase.SEEN), pods=pods, configurations={})
+    own = order((BEFORE, None), (TARGET, None), State.DRAINING, deadline_s=NOW_S + 900.0)
+    assert step_at(own, look, 20.0).journal.state is State.APPLYING
+    found = step(State.DRAINING, node(phase=Phase.SEEN), 20.0, pods)
+    assert found.reason is WaitReason.HOLDERS_UNPROVEN
 
 
 def test_a_pod_that_came_to_an_instance_that_was_to_go_ends_the_rollout():
