@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from autoscaler.domain.bundle import effective_request
+from autoscaler.domain.coming import target_supply
 from autoscaler.domain.composition import Composition, compose
 from autoscaler.domain.conditions import (
     Circumstances,
@@ -33,8 +34,7 @@ from autoscaler.domain.objects import Node, Pod, PodRef
 from autoscaler.domain.ownership import agent_holds, manager_holds, owner_holds, scope_holds
 from autoscaler.domain.pool import Driver, Pool, Strategy
 from autoscaler.domain.reasons import Hold, Reason
-from autoscaler.domain.resource import is_gpu_resource, supply_of
-from autoscaler.domain.rollout import State
+from autoscaler.domain.resource import is_gpu_resource
 from autoscaler.domain.seating import Table, seat
 from autoscaler.domain.sightings import Seat, Sightings, sightings_of
 from autoscaler.domain.snapshot import FleetNode, Gpu
@@ -125,7 +125,13 @@ def examine(node: Node, pool: Pool | None, evidence: Evidence) -> FleetNode:
         holders=tuple(users),
         holds=tuple(sorted(set(holds))),
         journal=finding.circumstances.journal,
-        target_supply=_target_supply(finding),
+        target_supply=target_supply(
+            finding.circumstances,
+            finding.identity,
+            promised=finding.promised,
+            pool=pool,
+            promises=evidence.promises,
+        ),
     )
     return replace(fleet_node, gpus=_seated(fleet_node, finding, evidence))
 
@@ -243,20 +249,6 @@ def _supply(finding: Finding, *, is_countable: bool) -> Counts:
     if is_gone or not is_countable:
         return Counts()
     return Counts({n: k for n, k in seen.node.allocatable.items() if is_gpu_resource(n)})
-
-
-def _target_supply(finding: Finding) -> Counts | None:
-    seen = finding.circumstances
-    if not seen.is_changing or is_leaving(seen.node):
-        return None
-    journal = seen.journal
-    if journal is None:
-        meanings = {supply_of(p, finding.identity.strategy) for p in finding.promised}
-        return meanings.pop() if len(meanings) == 1 else None
-    if journal.state is State.QUARANTINED:
-        return None
-    is_back = journal.state is State.ROLLING_BACK
-    return (journal.before if is_back else journal.target).resources
 
 
 def _allocated(users: list[Pod], nominated: Counts) -> Counts:

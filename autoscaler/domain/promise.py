@@ -16,11 +16,13 @@ from autoscaler.domain.configuration import (
     layout_of,
     parse_configurations,
 )
+from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.objects import ConfigMap, Observation
 from autoscaler.domain.policy import MigManager
 from autoscaler.domain.profile import GpuModel
 from autoscaler.domain.reasons import Hold, Reason
+from autoscaler.domain.resource import supply_of
 
 NODE_NAME = "nvidia.com/node-name"
 GENERATED_SUFFIX = "-mig-config"
@@ -102,6 +104,35 @@ class Promises:
         elif self._read_map is not None and self._read_map != self._rules.config_map:
             found.append(self._other_map())
         return tuple(found)
+
+    def least_supply(
+        self, node: str, config_name: str, *, models: Iterable[GpuModel], num_gpus: int
+    ) -> Counts:
+        """Return what a node of an unknown board will offer at least under a name.
+
+        Parameters
+        ----------
+        node, config_name
+            As for ``layouts``.
+        models
+            Those that the node may have.
+        num_gpus
+            How many it has at least.
+
+        Returns
+        -------
+        Counts
+            What all meanings on all models have in common, by resource name.
+        """
+        boards = tuple(models)
+        found = [
+            supply_of(layout)
+            for entries in self._meanings(node, config_name)
+            for board in boards
+            if (layout := layout_of(entries, num_gpus, board)) is not None
+        ]
+        names = set.intersection(*({*amounts} for amounts in found)) if found else set()
+        return Counts({name: min(amounts[name] for amounts in found) for name in names})
 
     def flaw(self, node: str, config_name: str, *, model: GpuModel, num_gpus: int) -> str:
         """Return why a name that a file defines means nothing on a node.

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.commands import Shell
-from tests.dumps import dump_node, dump_pod, write_dump
+from tests.dumps import dump_configurations, dump_node, dump_pod, write_dump
 
 H100 = "h100-80gb"
 PRODUCT = "nvidia.com/gpu.product"
@@ -52,3 +52,41 @@ def test_what_others_make_of_their_boards_is_counted_and_not_judged(
     assert [change["node"] for change in document["changes"]] == ["gpu-2"]
     assert [p["name"] for p in document["changes"][0]["serves"]] == ["wants"]
     assert document["unserved"] == []
+
+
+AWAY = {
+    PRODUCT: None,
+    "nvidia.com/gpu.count": None,
+    "nvidia.com/mig.config.state": "pending",
+    "nvidia.com/gpu.deploy.gpu-feature-discovery": "paused-for-mig-change",
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "away", "planned"),
+    [
+        ("by-hand", AWAY, []),
+        ("all-3g.20gb", AWAY, []),
+        ("by-hand", {**AWAY, "nvidia.com/gpu.count": "1"}, []),
+        ("all-1g.5gb", AWAY, ["gpu-2"]),
+        ("unheard-of", AWAY, ["gpu-2"]),
+    ],
+)
+def test_a03_what_a_change_will_offer_serves_though_no_label_tells_the_board(
+    shell, tmp_path, config, away, planned
+):
+    """At least one board takes the configuration; no second node is cut for the same pod."""
+    changing = dump_node(labels={**away, "nvidia.com/mig.config": config})
+    for amounts in (changing["status"]["allocatable"], changing["status"]["capacity"]):
+        amounts.pop("nvidia.com/mig-1g.5gb", None)
+    text = (
+        "version: v1\nmig-configs:\n  by-hand:\n"
+        "  - {devices: all, mig-enabled: true, mig-devices: {3g.20gb: 2}}\n"
+    )
+    file = dump_configurations() | {"data": {"config.yaml": text}}
+    path = write_dump(tmp_path, changing, dump_node("gpu-2"), dump_pod(), file)
+    document = shell.plan(path).json
+    assert [(h["node"], h["reason"]) for h in document["holds"]] == [
+        ("gpu-1", "ChangeInProgress")
+    ]
+    assert [change["node"] for change in document["changes"]] == planned

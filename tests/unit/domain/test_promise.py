@@ -104,3 +104,12 @@ def test_a_file_of_ours_that_cannot_be_read_is_told_with_its_place():
     assert reason is Reason.UNREADABLE
     assert "mig-autoscaler-config[config.yaml]:4: mig-configs.x[0].devices" in text
     assert hold_texts(ConfigMap("gpu-operator", "team-config", data=data)) == []
+
+
+def test_a_board_that_is_not_known_offers_at_least_what_all_of_them_would():
+    """NVIDIA's name means four instances on one board and seven on another."""
+    boards = [model("a100-40gb"), model("a100-80gb"), model("a30-24gb")]
+    promises = Promises(observation(), MigManager())
+    found = promises.least_supply("node-a", "all-1g.10gb", models=boards, num_gpus=2)
+    assert found == Counts({"nvidia.com/mig-1g.10gb": 8})
+    assert not promises.least_supply("node-a", "unheard-of", models=boards, num_gpus=2)
