@@ -33,6 +33,7 @@ from autoscaler.control.explain import (
     explain_pod,
 )
 from autoscaler.control.proposal import propose
+from autoscaler.domain.bundle import several_instances
 from autoscaler.domain.objects import PodRef
 from autoscaler.domain.plan import NodeChange
 from autoscaler.domain.reasons import Block, Hold
@@ -146,6 +147,9 @@ def pod_lines(account: PodAccount) -> Lines:
     lines += [("fault", fault) for fault in pod.faults]
     if account.note is not None:
         lines.append(("reason", f"{account.note.reason}: {account.note.message}"))
+    warning = several_instances(pod)
+    if warning:
+        lines.append(("warning", warning))
     if account.group is not None:
         group = account.group
         lines += [

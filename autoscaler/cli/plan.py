@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +12,7 @@ import typer
 from autoscaler.cli.exit_codes import ExitCode
 from autoscaler.cli.moment import parse_moment
 from autoscaler.cli.output import FORM_OPTION, Form, emit
-from autoscaler.cli.plan_view import draw_plan
+from autoscaler.cli.plan_view import draw_plan, some_text
 from autoscaler.cli.sight import (
     AT_OPTION,
     FROM_OPTION,
@@ -23,7 +24,9 @@ from autoscaler.cli.sight import (
 )
 from autoscaler.cli.wiring import CONTEXT_OPTION, KUBECONFIG_OPTION, Access
 from autoscaler.control.proposal import Proposal, propose
+from autoscaler.domain.bundle import several_instances
 from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.objects import Observation
 from autoscaler.domain.plan import Plan
 from autoscaler.domain.plan_json import plan_to_json
 
@@ -58,7 +61,8 @@ def show_plan(
     )
     with progress("planning"):
         found = propose(answer.sight, answer.policy, answer.now_s, answer.standing)
-    found = replace(found, plan=with_notices(found.plan, answer.notices))
+    notices = (*answer.notices, *advice_on(found, answer.sight.observation))
+    found = replace(found, plan=with_notices(found.plan, notices))
     emit(
         plan_to_json(found.plan),
         form,
@@ -68,6 +72,18 @@ def show_plan(
     if save is not None:
         save_plan(found, save)
     return exit_code_of(found.plan) if detailed_exitcode else ExitCode.OK
+
+
+def advice_on(found: Proposal, observation: Observation) -> Iterator[str]:
+    """Yield what owners of waiting pods should know, those of one kind together."""
+    waiting = {pod for group in found.demand.groups for pod in group.pods}
+    odd = [p for p in observation.pods if p.ref in waiting and several_instances(p)]
+    if odd:
+        names = some_text(str(pod.ref) for pod in odd)
+        yield (
+            f"{len(odd)} waiting pods ask for several GPU instances in one container"
+            f" ({names}): a CUDA process uses one of them"
+        )
 
 
 def with_notices(plan: Plan, notices: tuple[str, ...]) -> Plan:

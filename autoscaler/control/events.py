@@ -4,10 +4,11 @@ The same thing is said once and again only after a while: a budget that blocks a
 would otherwise say so every few seconds.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from autoscaler.control.rollouts import Progress
+from autoscaler.domain.bundle import several_instances
 from autoscaler.domain.objects import Node, Pod, PodRef
 from autoscaler.domain.plan import NodeChange, Plan
 from autoscaler.domain.reasons import PodNote, Reason
@@ -18,6 +19,8 @@ REPEAT_S = 900.0
 POD_REPEAT_S = 3600.0
 EVENTS_A_CYCLE = 60
 
+# Events on pods or their owners.
+OF_PODS = frozenset({"MigCapacityPlanned", "MigDemandUnserved", "MigSeveralInstances"})
 # Blocks whose message stays the same from cycle to cycle.
 STEADY = frozenset({Reason.OUTSIDE_WINDOW, Reason.FROZEN, Reason.PAUSED})
 
@@ -51,7 +54,7 @@ def due(events: Iterable[ClusterEvent], said: Mapping[Key, float], now_s: float)
 
 def repeat_s(key: Key) -> float:
     """Return after how long an event is repeated."""
-    return POD_REPEAT_S if key[1] in {"MigCapacityPlanned", "MigDemandUnserved"} else REPEAT_S
+    return POD_REPEAT_S if key[1] in OF_PODS else REPEAT_S
 
 
 def node_events(progress: Iterable[Progress]) -> tuple[ClusterEvent, ...]:
@@ -86,7 +89,18 @@ def plan_events(
     for note in plan.unserved:
         if note.pod in pods:
             found.append(_on_owner(pods[note.pod], "MigDemandUnserved", unserved_text(note)))
+    told = [ref for change in plan.changes for ref in change.serves]
+    told += [note.pod for note in plan.unserved]
+    found.extend(_advice(pods[ref] for ref in told if ref in pods))
     return tuple(found)
+
+
+def _advice(pods: Iterable[Pod]) -> Iterator[ClusterEvent]:
+    """Yield warnings on owners whose pods will get less than they think."""
+    for pod in pods:
+        text = several_instances(pod)
+        if text:
+            yield replace(_on_owner(pod, "MigSeveralInstances", text), warning=True)
 
 
 def planned_text(change: NodeChange) -> str:

@@ -7,6 +7,7 @@ is proposed, what forbids it.
 from dataclasses import dataclass, replace
 
 from autoscaler.control.briefing import journal_on
+from autoscaler.domain.bundle import effective_request
 from autoscaler.domain.demand import Demand, DemandGroup
 from autoscaler.domain.history import RolloutRecord
 from autoscaler.domain.marks import QUARANTINE
@@ -127,12 +128,12 @@ def _node_verdict(account: NodeAccount) -> str:
         return f"a change is proposed and may not start: {block.message}"
     if account.change is not None:
         return f"a change to {account.change.config_name} is proposed and may start"
-    if account.member is None:
-        return "it is in no pool of the policy, so it is never changed"
-    if account.member.reserved:
+    if account.member is not None and account.member.reserved:
         return "it is reserved for whole GPUs, so it is never cut"
     if account.holds:
         return f"it is left alone: {account.holds[0].message}"
+    if account.member is None:
+        return "it is in no pool of the policy, so it is never changed"
     return "its present layout is the best there is for the demand"
 
 
@@ -168,4 +169,6 @@ def _pod_verdict(pod: Pod, change: NodeChange | None, note: PodNote | None) -> s
         return f"it is bound to node {pod.node}"
     if note is not None:
         return note.message
+    if not effective_request(pod):
+        return "it asks for no GPU"
     return "no change is needed for it, and none is proposed"

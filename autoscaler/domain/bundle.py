@@ -6,7 +6,7 @@ init containers run one after another, sidecars run beside everything after them
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.objects import Container, Pod
-from autoscaler.domain.resource import is_gpu_resource
+from autoscaler.domain.resource import PREFIX, is_gpu_resource
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -36,6 +36,23 @@ def effective_request(pod: Pod) -> Counts:
     if all(is_gpu_resource(name) for name in peak):
         return peak
     return Counts({name: number for name, number in peak.items() if is_gpu_resource(name)})
+
+
+def several_instances(pod: Pod) -> str:
+    """Return a warning when one container asks for several GPU instances, empty else.
+
+    The scheduler takes such a request, and CUDA shows a process one instance only.
+
+    References
+    ----------
+    NVIDIA, "Multi-Instance GPU User Guide", CUDA device enumeration: at most one
+    instance a process.
+    """
+    for container in pod.containers:
+        asked = Counts({n: k for n, k in container.requests.items() if n.startswith(PREFIX)})
+        if asked.total() > 1:
+            return f"container {container.name} asks for {asked}; a CUDA process uses one"
+    return ""
 
 
 def effective_compute(pod: Pod) -> tuple[int, int]:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders import A100
 from tests.commands import Shell
-from tests.dumps import TWO_BIG, dump_node, dump_pod, write_dump
+from tests.dumps import AT, TWO_BIG, dump_node, dump_pod, write_dump
 
 PRODUCT = "nvidia.com/gpu.product"
 
@@ -93,3 +93,38 @@ def test_a_cordon_is_told_as_a_cordon(shell, tmp_path):
     reason, message = unserved(shell, tmp_path, node, dump_pod())
     assert reason == "NoEligibleNode"
     assert message == "of 1 GPU nodes 1 cordoned"
+
+
+def test_c04_several_instances_in_one_container_are_warned_of(shell, tmp_path):
+    """The request is one bundle and stays as it is; plan and explain say what it means."""
+    both = {"nvidia.com/mig-2g.10gb": 1, "nvidia.com/mig-1g.5gb": 2}
+    path = write_dump(tmp_path, dump_node(), dump_pod("two-kinds", both))
+    document = shell.plan(path).json
+    assert [p["name"] for p in document["changes"][0]["serves"]] == ["two-kinds"]
+    (said,) = [n for n in document["notices"] if "a CUDA process uses one" in n]
+    assert "team/two-kinds" in said
+    out = shell.run("explain", "pod/team/two-kinds", "--from", path, "--at", AT).out
+    assert "warning" in out
+    assert "container main asks for" in out
+    one = write_dump(tmp_path, dump_node(), dump_pod(), name="one.json")
+    assert not [n for n in shell.plan(one).json["notices"] if "CUDA" in n]
+
+
+def test_a_pod_that_asks_for_no_gpu_is_told_so(shell, tmp_path):
+    """It may be pending for many reasons, and none of them is ours."""
+    path = write_dump(tmp_path, dump_node(), dump_pod("web", {"cpu": 1}))
+    out = shell.run("explain", "pod/team/web", "--from", path, "--at", AT).out
+    assert out.startswith("pod/team/web: it asks for no GPU")
+
+
+def test_a_node_of_two_pools_is_explained_as_that(shell, tmp_path):
+    """It is not that no pool wants it."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "apiVersion: mig-autoscaler.io/v1alpha1\nkind: MigPolicy\nmetadata: {name: t}\n"
+        "pools: [{name: a, nodeSelector: {}}, {name: b, nodeSelector: {}}]\n"
+    )
+    path = write_dump(tmp_path, dump_node(), dump_pod())
+    own = ("--policy", str(policy), "--from", path, "--at", AT)
+    out = shell.run("explain", "node/gpu-1", *own).out
+    assert "matches 2 pools (a, b)" in out.splitlines()[0]

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from autoscaler.control.events import EVENTS_A_CYCLE, due, node_events, plan_events
 from autoscaler.control.rollouts import Progress
-from autoscaler.domain.objects import Owner, PodRef
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.objects import Container, Owner, PodRef
 from autoscaler.domain.plan import Plan
 from autoscaler.domain.reasons import Block, PodNote, Reason
 from autoscaler.domain.steps import Notice
@@ -79,6 +80,21 @@ def test_a_pod_without_an_owner_is_told_itself():
     (event,) = plan_events(plan(unserved=(note, gone)), NODES, {alone.ref: alone})
     assert (event.kind, event.name) == ("Pod", "a")
     assert event.message == "ImpossibleProfile: no GPU has it"
+
+
+def test_c04_several_instances_in_one_container_are_warned_of_on_the_owner():
+    """Whether the pod is served or not; one instance is no reason for a word."""
+    two = Container("main", Counts({"nvidia.com/mig-1g.5gb": 2}))
+    served, waits = pod("a", containers=(two,)), pod("b", containers=(two,))
+    note = PodNote(waits.ref, Reason.NO_CAPACITY, "full")
+    pods = {p.ref: p for p in (served, waits, pod("c"))}
+    own = change(serves=(served.ref, pod("c").ref))
+    events = plan_events(plan(own, unserved=(note,)), NODES, pods)
+    warned = [e for e in events if e.reason == "MigSeveralInstances"]
+    assert [(e.name, e.warning) for e in warned] == [("a", True), ("b", True)]
+    assert warned[0].message == (
+        "container main asks for 2xnvidia.com/mig-1g.5gb; a CUDA process uses one"
+    )
 
 
 def test_messages_with_running_numbers_are_left_out():
