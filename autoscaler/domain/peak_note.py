@@ -22,7 +22,15 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 from autoscaler.domain.complaints import complaints
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.profile import load_models
-from autoscaler.domain.quantity import ALL_DAYS, Day, Duration, EndTime, StartTime, TimeZone
+from autoscaler.domain.quantity import (
+    ALL_DAYS,
+    Day,
+    Duration,
+    EndTime,
+    StartTime,
+    TimeZone,
+    ordered_days,
+)
 from autoscaler.domain.schedule import DailySpan
 from autoscaler.domain.section import Problem, Section, path_text, refuse
 
@@ -53,7 +61,7 @@ class PeakNote(Section):
     profiles: Annotated[dict[str, Amount], Field(min_length=1)] | None = None
     """Instances of each profile that will be asked for."""
 
-    days: tuple[Day, ...] | None = None
+    days: Annotated[tuple[Day, ...], AfterValidator(ordered_days)] | None = None
     """Weekdays on which it starts."""
 
     start: StartTime | None = None

@@ -67,7 +67,12 @@ def _cut_gpus(node: FleetNode) -> int:
 
 
 def home_share(
-    jobs: Mapping[str, Sequence[Job]], pool: Pool, gpus: PoolGpus, end_s: float
+    jobs: Mapping[str, Sequence[Job]],
+    pool: Pool,
+    gpus: PoolGpus,
+    end_s: float,
+    *,
+    most_work: int = MOST_WORK,
 ) -> tuple[dict[str, int], list[str]]:
     """Return what the home mix entitles each profile to, and what was left out.
 
@@ -81,6 +86,8 @@ def home_share(
         Its GPUs that may be cut.
     end_s
         End of the past, epoch seconds.
+    most_work
+        Jobs times instances that one search may look at.
 
     Returns
     -------
@@ -93,7 +100,7 @@ def home_share(
     shared = _divided(jobs, pool, gpus, notices)
     for model, number in gpus.numbers:
         past = shared[model.key]
-        shrink = _shrink(past, number)
+        shrink = _shrink(past, number, most_work)
         if shrink > 1:
             notices.append(
                 f"the home mix of {number} x {model.key} was found for one in {shrink} of"
@@ -141,12 +148,12 @@ def _divided(
     return shared
 
 
-def _shrink(past: Mapping[str, Sequence[Job]], gpus: int) -> int:
+def _shrink(past: Mapping[str, Sequence[Job]], gpus: int, most_work: int) -> int:
     """Return by how much a search must be made smaller to stay within bounds."""
     work = sum(len(own) * _peak(own) for own in past.values())
     shrink = 1
     # Both the requests and the instances shrink, so work falls with the square.
-    while work / shrink**2 > MOST_WORK and gpus // (shrink + 1) >= 1:
+    while work / shrink**2 > most_work and gpus // (shrink + 1) >= 1:
         shrink += 1
     return shrink
 
