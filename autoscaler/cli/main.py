@@ -28,6 +28,7 @@ COMMANDS = {
     "capacity": "capacity:show_capacity",
     "profiles": "profiles:show_profiles",
     "forecast": "forecast:show_forecast",
+    "simulate": "simulate:simulate",
     "validate": "validate:validate_files",
 }
 

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from math import inf
 
 from autoscaler.domain.profile import GpuModel
@@ -37,6 +38,7 @@ def queued_of(jobs: Sequence[StudyJob], kinds: Mapping[str, int]) -> list[Queued
     return [Queued(job.arrival_s, job.run_s, kinds[job.profile]) for job in jobs]
 
 
+@lru_cache(maxsize=64)
 def kinds_of(model: GpuModel) -> dict[str, int]:
     """Return the place of each standard profile in the order of sizes."""
     plain = (profile for profile in model.profiles if profile.is_plain)

@@ -1,0 +1,160 @@
+"""Runs policies on cases, on as many processes as wanted, in an order of its own."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.profile import GpuModel
+from autoscaler.simulation.study.figures import Json, figures_of
+from autoscaler.simulation.study.outcome import Outcome
+from autoscaler.simulation.study.peaks import parse_peak, with_peak
+from autoscaler.simulation.study.policies import Conditions, require, run_policy
+from autoscaler.simulation.study.splits import Case, Division, Draw, Split, build_case
+from autoscaler.simulation.study.trace_file import read_trace
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRecipe:
+    """How a case is made; small, so that it can be handed to another process.
+
+    Parameters
+    ----------
+    trace, column
+        File, and what of it says what jobs ask for.
+    draw
+        Split, load and seed.
+    peak
+        Such as ``3g:2.5``; empty for none.
+    """
+
+    trace: Path
+    column: str
+    model: GpuModel
+    draw: Draw
+    peak: str = ""
+
+    def build(self) -> Case:
+        """Return the case; ConfigError when it cannot be made."""
+        case = build_case(
+            read_trace(self.trace, self.column), self.column, self.model, self.draw
+        )
+        return with_peak(case, parse_peak(self.peak, self.model)) if self.peak else case
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is run.
+
+    Parameters
+    ----------
+    recipes
+        One a case.
+    policies
+        Names; each is run on each case.
+    """
+
+    recipes: tuple[CaseRecipe, ...]
+    policies: tuple[str, ...]
+    conditions: Conditions
+
+    def __post_init__(self) -> None:
+        require(list(self.policies))
+        if not self.recipes or not self.policies:
+            raise ConfigError("nothing to run: name a load and a policy")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """All runs of one case.
+
+    Parameters
+    ----------
+    outcomes
+        One a policy, in the order asked for.
+    figures
+        Those of each.
+    """
+
+    recipe: CaseRecipe
+    case: Case
+    outcomes: tuple[Outcome, ...]
+    figures: tuple[Json, ...]
+
+
+def recipes_of(
+    trace: Path, column: str, model: GpuModel, draws: Iterable[Draw], peak: str = ""
+) -> tuple[CaseRecipe, ...]:
+    """Return the recipes of some draws from a trace."""
+    return tuple(CaseRecipe(trace, column, model, draw, peak) for draw in draws)
+
+
+def draws_of(
+    split: Split, loads: Sequence[float], seeds: Sequence[int], division: Division
+) -> list[Draw]:
+    """Return the draws of a split; only resampled ones differ by seed, peaks aside."""
+    return [Draw(split, load, seed, division) for load in loads for seed in seeds]
+
+
+def compare(
+    comparison: Comparison,
+    processes: int = 1,
+    on_done: Callable[[CaseResult], None] | None = None,
+) -> tuple[CaseResult, ...]:
+    """Run everything; results are in the order of the recipes, however many processes.
+
+    Parameters
+    ----------
+    on_done
+        Is told of each result as soon as it and all before it are there.
+    """
+    results = []
+    for result in _results(comparison, processes):
+        results.append(result)
+        if on_done is not None:
+            on_done(result)
+    return tuple(results)
+
+
+def run_case(comparison: Comparison, recipe: CaseRecipe) -> CaseResult:
+    """Run all policies on one case."""
+    case = recipe.build()
+    outcomes = tuple(
+        run_policy(name, case, comparison.conditions) for name in comparison.policies
+    )
+    figures = tuple(
+        {
+            "policy": outcome.policy,
+            "split": recipe.draw.split.value,
+            "seed": recipe.draw.seed,
+            "column": recipe.column,
+            **figures_of(outcome, case),
+        }
+        for outcome in outcomes
+    )
+    return CaseResult(recipe, case, outcomes, figures)
+
+
+def _results(comparison: Comparison, processes: int) -> Iterator[CaseResult]:
+    run = partial(run_case, replace(comparison, recipes=comparison.recipes[:1]))
+    if processes <= 1 or len(comparison.recipes) == 1:
+        yield from map(run, comparison.recipes)
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        yield from _in_order(pool, run, comparison.recipes)
+
+
+def _in_order(
+    pool: Executor, run: Callable[[CaseRecipe], CaseResult], recipes: Iterable[CaseRecipe]
+) -> Iterator[CaseResult]:
+    futures: list[Future[CaseResult]] = [pool.submit(run, recipe) for recipe in recipes]
+    try:
+        for future in futures:
+            yield future.result()
+    finally:
+        # After an error nothing new is begun; what runs comes to its end.
+        for future in futures:
+            future.cancel()

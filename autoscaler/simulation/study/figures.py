@@ -1,0 +1,193 @@
+"""Figures of a run, for people and machines.
+
+Where a job never ran there is no mean completion time: one over the others would flatter
+whoever left the hard ones waiting. It is given apart, with how many are missing.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from autoscaler.domain.profile import GpuModel
+from autoscaler.simulation.study.jobs import slices_of
+from autoscaler.simulation.study.outcome import JobTimes, Outcome
+from autoscaler.simulation.study.splits import Case
+
+SHARES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
+HOUR_S = 3600.0
+DIGITS = 3
+
+Json = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Spell:
+    """A time in which something was so, and how many slices it was about."""
+
+    start_s: float
+    end_s: float
+    slices: int
+
+
+def figures_of(outcome: Outcome, case: Case) -> Json:
+    """Return the figures of a run under the names of the JSON output; seconds as numbers."""
+    times = outcome.jobs
+    done = [t for t in times if t.completion_s is not None]
+    found: Json = {
+        "policy": outcome.policy,
+        "load": case.load,
+        "gpus": case.gpus,
+        "jobs": len(times),
+        "unfinished": len(times) - len(done),
+        **_means(times),
+        "completion": quantiles(t.completion_s for t in done),
+        "wait": quantiles(_waits(times)),
+        "p95Wait": {name: _p95(own) for name, own in _by_profile(times).items()},
+        "byProfile": {name: _group(own) for name, own in _by_profile(times).items()},
+        **_slices(outcome, case),
+        "changes": outcome.changes,
+        "evictions": outcome.evictions,
+        "lostSliceHours": _rounded(_lost(times, case.model) / HOUR_S),
+        "planGapMax": outcome.plan_gap,
+        "endedAt": _rounded(outcome.ended_s),
+    }
+    priorities = sorted({t.job.priority for t in times})
+    if len(priorities) > 1:
+        found["byPriority"] = {
+            str(p): _group([t for t in times if t.job.priority == p]) for p in priorities
+        }
+    peak = [t for t in times if t.job.in_peak]
+    if peak:
+        found["peak"] = _group(peak)
+    return found
+
+
+def quantiles(values: Iterable[float | None]) -> dict[str, float | None]:
+    """Return median, 95th and 99th percentile; ``None`` without values."""
+    own = sorted(value for value in values if value is not None)
+    return {name: _rounded(quantile(own, share)) for name, share in SHARES.items()}
+
+
+def quantile(ordered: Sequence[float], share: float) -> float | None:
+    """Return the value that a share of all stays within: the nearest one, not between."""
+    if not ordered:
+        return None
+    place = max(0, -(-round(share * 1e9) * len(ordered) // 10**9) - 1)
+    return ordered[place]
+
+
+def mean_completion_s(outcome: Outcome) -> float | None:
+    """Return the mean completion time; ``None`` when a job never ran."""
+    own = [t.completion_s for t in outcome.jobs]
+    return None if None in own or not own else fmean(v for v in own if v is not None)
+
+
+def busy_spells(outcome: Outcome, model: GpuModel) -> Iterator[Spell]:
+    """Yield when each job ran, on the slices of the instance that it held."""
+    slices = slices_of(model)
+    for times in outcome.jobs:
+        if times.start_s is not None:
+            end_s = outcome.ended_s if times.end_s is None else times.end_s
+            yield Spell(times.start_s, end_s, slices[times.profile or times.job.profile])
+
+
+def waiting_spells(outcome: Outcome, model: GpuModel) -> Iterator[Spell]:
+    """Yield when each job waited, for the slices that it asked for."""
+    slices = slices_of(model)
+    for times in outcome.jobs:
+        end_s = outcome.ended_s if times.start_s is None else times.start_s
+        if end_s > times.job.arrival_s:
+            yield Spell(times.job.arrival_s, end_s, slices[times.job.profile])
+
+
+def integral(spells: Iterable[Spell], until_s: float) -> float:
+    """Return the slice-seconds of spells up to a moment."""
+    return sum(s.slices * max(0.0, min(s.end_s, until_s) - s.start_s) for s in spells)
+
+
+def idle_while_waiting(outcome: Outcome, case: Case) -> float:
+    """Return the mean share of the fleet's slices that were idle though a job was waiting.
+
+    Only idle slices that would have been enough for the smallest job that waited count:
+    they were of the wrong shape, in the wrong place, or out of service.
+    """
+    total = case.gpus * case.model.compute_slices
+    span_s = case.present.span_s
+    moves: list[tuple[float, int, int, int]] = []
+    for kind, spells in enumerate(
+        (busy_spells(outcome, case.model), waiting_spells(outcome, case.model))
+    ):
+        for spell in spells:
+            moves.append((spell.start_s, kind, spell.slices, 1))
+            moves.append((spell.end_s, kind, spell.slices, -1))
+    busy, lost, since_s = 0, 0.0, 0.0
+    waiting: dict[int, int] = {}
+    for at_s, kind, slices, change in sorted(moves):
+        until_s = min(at_s, span_s)
+        smallest = min((own for own, number in waiting.items() if number), default=0)
+        if smallest and total - busy >= smallest:
+            lost += (total - busy) * max(0.0, until_s - since_s)
+        since_s = max(since_s, until_s)
+        if kind == 0:
+            busy += slices * change
+        else:
+            waiting[slices] = waiting.get(slices, 0) + change
+    return lost / (total * span_s)
+
+
+def _slices(outcome: Outcome, case: Case) -> Json:
+    span_s, model = case.present.span_s, case.model
+    capacity = case.gpus * model.compute_slices * span_s
+    served = integral(busy_spells(outcome, model), span_s)
+    unmet = integral(waiting_spells(outcome, model), span_s)
+    return {
+        "servedSliceHours": _rounded(served / HOUR_S),
+        "unmetSliceHours": _rounded(unmet / HOUR_S),
+        "utilisation": round(served / capacity, 4),
+        "fragmentation": round(idle_while_waiting(outcome, case), 4),
+    }
+
+
+def _means(times: Sequence[JobTimes]) -> Json:
+    done = [t.completion_s for t in times if t.completion_s is not None]
+    waits = _waits(times)
+    return {
+        "meanCompletion": _rounded(fmean(done)) if len(done) == len(times) else None,
+        "meanCompletionOfFinished": _rounded(fmean(done)) if done else None,
+        "meanWait": _rounded(fmean(waits)) if waits else None,
+    }
+
+
+def _group(times: Sequence[JobTimes]) -> Json:
+    done = [t.completion_s for t in times]
+    return {
+        "jobs": len(times),
+        "unfinished": done.count(None),
+        **_means(times),
+        "completion": quantiles(done),
+        "wait": quantiles(_waits(times)),
+    }
+
+
+def _p95(times: Sequence[JobTimes]) -> float | None:
+    return quantiles(_waits(times))["p95"]
+
+
+def _waits(times: Iterable[JobTimes]) -> list[float]:
+    return [t.wait_s for t in times if t.wait_s is not None]
+
+
+def _lost(times: Iterable[JobTimes], model: GpuModel) -> float:
+    slices = slices_of(model)
+    return sum(t.lost_s * slices[t.job.profile] for t in times)
+
+
+def _by_profile(times: Iterable[JobTimes]) -> Mapping[str, list[JobTimes]]:
+    found: dict[str, list[JobTimes]] = {}
+    for own in times:
+        found.setdefault(own.job.profile, []).append(own)
+    return dict(sorted(found.items()))
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, DIGITS)

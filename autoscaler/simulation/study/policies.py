@@ -1,0 +1,237 @@
+"""All policies by name, and how each is run on a case."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.geometry import Geometry
+from autoscaler.domain.placement import place
+from autoscaler.domain.policy import Driver, Policy
+from autoscaler.simulation.agents import AgentFactory
+from autoscaler.simulation.study.baselines.costs import DAS, DRA, HAMI_SLOTS, PLUGIN
+from autoscaler.simulation.study.baselines.greedy import (
+    BestFit,
+    FirstFit,
+    FirstFitDecreasing,
+    SlotReservation,
+    SpreadingFirstFit,
+)
+from autoscaler.simulation.study.baselines.least import LeastDisturbance
+from autoscaler.simulation.study.baselines.miso import Miso
+from autoscaler.simulation.study.baselines.nos import Nos, geometries_of
+from autoscaler.simulation.study.baselines.placer import Placer
+from autoscaler.simulation.study.baselines.repack import FreeRepack
+from autoscaler.simulation.study.baselines.templates import TemplateLock
+from autoscaler.simulation.study.baselines.threshold import Threshold, uniform
+from autoscaler.simulation.study.embedded import EmbeddedSettings, run_embedded
+from autoscaler.simulation.study.hedged import Hedged, hedged_past
+from autoscaler.simulation.study.light import LightFleet, Player, play
+from autoscaler.simulation.study.outcome import Outcome
+from autoscaler.simulation.study.players import Static
+from autoscaler.simulation.study.replanning import HedgedPlanner, Replanner
+from autoscaler.simulation.study.splits import Case
+from autoscaler.simulation.study.static_mix import StaticMix, replayed_s, tuned_mix
+from autoscaler.simulation.study.static_queue import Order, kinds_of
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Under what policies are run.
+
+    Parameters
+    ----------
+    policy
+        The policy file of the autoscaler.
+    driver
+        Who cuts GPUs for it.
+    gpus_per_node
+        GPUs of a node; one node has the rest.
+    agent
+        Makes node agents, where the driver is ``agent``.
+    """
+
+    policy: Policy
+    driver: Driver = Driver.AGENT
+    gpus_per_node: int = 1
+    agent: AgentFactory | None = None
+
+
+Run = Callable[[str, Case, Conditions], Outcome]
+
+
+def run_policy(name: str, case: Case, conditions: Conditions) -> Outcome:
+    """Run a policy on a case.
+
+    Raises
+    ------
+    ConfigError
+        When there is no policy of that name.
+    """
+    return POLICIES[require([name])[0]](name, case, conditions)
+
+
+def require(names: list[str]) -> list[str]:
+    """Return names of policies, all known."""
+    unknown = [name for name in names if name not in POLICIES]
+    if unknown:
+        raise ConfigError(f"{unknown[0]} is no policy; known are {', '.join(POLICIES)}")
+    return names
+
+
+def _autoscaler(name: str, case: Case, conditions: Conditions) -> Outcome:
+    policy = with_driver(conditions.policy, conditions.driver)
+    mix = tuned_mix(case.model, case.past, case.gpus)
+    settings = EmbeddedSettings(
+        layouts=mix.gpus,
+        policy=policy,
+        driver=conditions.driver,
+        gpus_per_node=conditions.gpus_per_node,
+        agent=conditions.agent,
+    )
+    return run_embedded(name, case, settings)
+
+
+def with_driver(policy: Policy, driver: Driver) -> Policy:
+    """Return a policy whose pools are cut by a driver."""
+    pools = tuple(pool.model_copy(update={"driver": driver}) for pool in policy.pools)
+    return policy.model_copy(update={"pools": pools})
+
+
+def _static_past(name: str, case: Case, conditions: Conditions) -> Outcome:
+    return _static(name, case, conditions, tuned_mix(case.model, case.past, case.gpus))
+
+
+def _static_hindsight(name: str, case: Case, conditions: Conditions) -> Outcome:
+    return _static(name, case, conditions, tuned_mix(case.model, case.present, case.gpus))
+
+
+def _unpartitioned(name: str, case: Case, conditions: Conditions) -> Outcome:
+    mix = _better_order(case, _uniform(case, case.model.whole_gpu.name))
+    return _static(name, case, conditions, mix)
+
+
+def _uniform_best(name: str, case: Case, conditions: Conditions) -> Outcome:
+    """Cut all GPUs into instances of one size, the best on the past."""
+    found = [_better_order(case, _uniform(case, size)) for size in kinds_of(case.model)]
+    return _static(name, case, conditions, min(found, key=lambda mix: mix.mean_completion_s))
+
+
+def _all_balanced(name: str, case: Case, conditions: Conditions) -> Outcome:
+    if not case.model.all_balanced:
+        raise ConfigError(f"{case.model.key} has no all-balanced configuration")
+    gpus = (case.model.all_balanced,) * case.gpus
+    return _static(name, case, conditions, _better_order(case, gpus))
+
+
+def _smallest(name: str, case: Case, conditions: Conditions) -> Outcome:
+    smallest = next(iter(kinds_of(case.model)))
+    return _static(name, case, conditions, _better_order(case, _uniform(case, smallest)))
+
+
+def _uniform(case: Case, size: str) -> tuple[Counts, ...]:
+    return (uniform(case.model, size).counts,) * case.gpus
+
+
+def _better_order(case: Case, gpus: tuple[Counts, ...]) -> StaticMix:
+    """Return a mix with the order of service that was better on the past."""
+    kinds = kinds_of(case.model)
+    mixes = [StaticMix(gpus, order) for order in Order]
+    means = [replayed_s(case.past, mix, kinds) for mix in mixes]
+    best = min(range(len(mixes)), key=lambda place: (means[place], place))
+    return replace(mixes[best], mean_completion_s=means[best])
+
+
+def _static(name: str, case: Case, conditions: Conditions, mix: StaticMix) -> Outcome:
+    sizes = tuple(kinds_of(case.model))
+    player = Static(sizes, mix.order)
+    return _light(name, case, conditions, (player, geometries(case, mix.gpus)))
+
+
+def geometries(case: Case, gpus: tuple[Counts, ...]) -> tuple[Geometry, ...]:
+    """Return where the instances of a mix are placed on each GPU."""
+    found = []
+    for counts in gpus:
+        geometry = place(case.model, counts)
+        if geometry is None:
+            raise ConfigError(f"one {case.model.key} cannot hold {counts}")
+        found.append(geometry)
+    return tuple(found)
+
+
+def _hedged(name: str, case: Case, conditions: Conditions) -> Outcome:
+    """Run what the planner comes from, in its plainest form, under a scheduler."""
+    mix = tuned_mix(case.model, case.past, case.gpus)
+    policy = Hedged(case.model, hedged_past(case.past, mix.instances), case.gpus)
+    player = Replanner(HedgedPlanner(policy))
+    return _light(name, case, conditions, (player, geometries(case, mix.gpus)))
+
+
+def _light(
+    name: str, case: Case, conditions: Conditions, game: tuple[Player, tuple[Geometry, ...]]
+) -> Outcome:
+    player, layouts = game
+    fleet = LightFleet(case.model, layouts, conditions.gpus_per_node)
+    return play(name, fleet, case.present.jobs, player)
+
+
+def _empty(make: Callable[[Case], Player]) -> Run:
+    """Return the run of a player on GPUs that hold nothing yet."""
+
+    def run(name: str, case: Case, conditions: Conditions) -> Outcome:
+        return _light(name, case, conditions, (make(case), (Geometry(),) * case.gpus))
+
+    return run
+
+
+def _threshold(name: str, case: Case, conditions: Conditions) -> Outcome:
+    layouts = geometries(case, _uniform(case, case.model.whole_gpu.name))
+    return _light(name, case, conditions, (Threshold(case.model), layouts))
+
+
+def _least(name: str, case: Case, conditions: Conditions) -> Outcome:
+    mix = tuned_mix(case.model, case.past, case.gpus)
+    player = LeastDisturbance(case.model)
+    return _light(name, case, conditions, (player, geometries(case, mix.gpus)))
+
+
+def _nos(is_strict: bool) -> Run:
+    def run(name: str, case: Case, conditions: Conditions) -> Outcome:
+        layouts = geometries(case, (geometries_of(case.model)[0],) * case.gpus)
+        player = Nos(case.model, is_strict, case.seed)
+        return _light(name, case, conditions, (player, layouts))
+
+    return run
+
+
+def _repack(name: str, case: Case, conditions: Conditions) -> Outcome:
+    return FreeRepack(case.model, case.gpus).run(name, case.present.jobs)
+
+
+def _miso(name: str, case: Case, conditions: Conditions) -> Outcome:
+    return Miso(case.model, case.gpus).run(name, case.present.jobs)
+
+
+POLICIES: Mapping[str, Run] = {
+    "autoscaler": _autoscaler,
+    "hedged": _hedged,
+    "static-past": _static_past,
+    "static-hindsight": _static_hindsight,
+    "unpartitioned": _unpartitioned,
+    "uniform-best": _uniform_best,
+    "all-balanced": _all_balanced,
+    "7x1g": _smallest,
+    "threshold": _threshold,
+    "nos-strict": _nos(is_strict=True),
+    "nos-fixed": _nos(is_strict=False),
+    "hami-template": _empty(lambda case: TemplateLock(case.model)),
+    "hami-slots": _empty(lambda case: Placer(SlotReservation(case.model), HAMI_SLOTS)),
+    "das": _empty(lambda case: Placer(SpreadingFirstFit(case.model), DAS)),
+    "dra-first-fit": _empty(lambda case: Placer(FirstFit(), DRA)),
+    "ff": _empty(lambda case: Placer(FirstFit(), PLUGIN, keeps_idle=True)),
+    "ffd": _empty(lambda c: Placer(FirstFitDecreasing(c.model), PLUGIN, keeps_idle=True)),
+    "bf": _empty(lambda case: Placer(BestFit(case.model), PLUGIN, keeps_idle=True)),
+    "least-disturbance": _least,
+    "free-repack": _repack,
+    "miso": _miso,
+}
