@@ -37,6 +37,10 @@ class DemandGroup:
     one_per_node
         Whether at most one of them may be on a node; nodes that have one already are
         not eligible.
+    unit
+        Profile that ``nvidia.com/gpu`` must be, because they select a product under
+        strategy single; empty where any will do. Their nodes are those that could have
+        that product after a change.
     """
 
     bundle: Counts
@@ -46,6 +50,7 @@ class DemandGroup:
     gang: str = ""
     gang_min: int = 0
     one_per_node: bool = False
+    unit: str = ""
 
     @property
     def number(self) -> int:

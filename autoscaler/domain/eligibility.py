@@ -6,7 +6,7 @@ our own rollout did to a node is looked through, because it is undone at its end
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autoscaler.domain.bundle import effective_compute
 from autoscaler.domain.objects import Node, Pod, SelectorTerm, Taint, Toleration
@@ -69,6 +69,11 @@ class Eligibility:
         if needs not in self._found:
             self._found[needs] = frozenset(self._search(needs))
         return self._found[needs]
+
+    def admits(self, needs: Needs, name: str, labels: Mapping[str, str]) -> bool:
+        """Say whether a node would take such a pod if it carried other labels."""
+        node = replace(self._nodes[name], labels=labels)
+        return not self._objection(needs, node, name)
 
     def explain(self, needs: Needs) -> str:
         """Return how many nodes each filter turns down, for people."""

@@ -267,7 +267,7 @@ def _allocated(users: list[Pod], nominated: Counts) -> Counts:
 def _seated(node: FleetNode, finding: Finding, evidence: Evidence) -> tuple[Gpu, ...]:
     if node.model is None or not node.gpus:
         return node.gpus
-    table = Table(node.model, node.gpus, is_folded=folds(node))
+    table = Table(node.model, node.gpus, is_folded=folds(node), unit=node.unit)
     users = {pod.ref: pod for pod in node.holders}
     inventory = finding.inventory
     boards = () if inventory is None else inventory.gpus

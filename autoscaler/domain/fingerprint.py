@@ -114,6 +114,7 @@ def _group(group: DemandGroup) -> list[object]:
         group.gang,
         group.gang_min,
         group.one_per_node,
+        group.unit,
     ]
 
 

@@ -41,7 +41,9 @@ class Room:
     """Free instances by node, taken one after the other."""
 
     def __init__(self, nodes: Iterable[FleetNode]) -> None:
-        self._free = {n.name: n.free for n in nodes if not n.node.unschedulable}
+        open_nodes = [n for n in nodes if not n.node.unschedulable]
+        self._free = {n.name: n.free for n in open_nodes}
+        self._units = {n.name: n.unit for n in open_nodes if n.unit}
         # Room only shrinks, so a node that was too small for a group stays so.
         self._open: dict[int, list[str]] = {}
         self._apart: dict[int, set[str]] = {}
@@ -65,6 +67,8 @@ class Room:
     def _find(self, index: int, group: DemandGroup) -> str | None:
         if index not in self._open:
             names = sorted(name for name in group.eligible if name in self._free)
+            if group.unit:
+                names = [name for name in names if self._units.get(name) == group.unit]
             self._open[index] = names[::-1]
         names, apart = self._open[index], self._apart.get(index, set())
         while names and (names[-1] in apart or not self._covers(names[-1], group.bundle)):

@@ -143,7 +143,7 @@ class _Crowd:
         if node.model is None:
             return
         pods = {pod.ref: pod for pod in node.holders}
-        table = Table(node.model, node.gpus, is_folded=folds(node))
+        table = Table(node.model, node.gpus, is_folded=folds(node), unit=node.unit)
         times: dict[PodRef, int] = {}
         for gpu in node.gpus:
             for ref in gpu.holders:

@@ -60,7 +60,7 @@ def holders_proof(
         return HolderProof(gap="metrics are partial: what they do not list is unknown")
     if node.model is None or not node.gpus:
         return HolderProof(gap="the geometry of the node is not known")
-    table = Table(node.model, node.gpus, is_folded=folds(node))
+    table = Table(node.model, node.gpus, is_folded=folds(node), unit=node.unit)
     samples = [
         s
         for s in view.instances
@@ -74,7 +74,7 @@ def holders_proof(
 def folds(node: FleetNode) -> bool:
     """Say whether the node's plugin offers variants of a profile under its plain name."""
     named = {name for gpu in node.gpus for name in gpu.counts if "+" in name or "-" in name}
-    if node.model is None or not named:
+    if node.model is None or not named or node.unit:
         return False
     offered = {parse_resource(node.model, r) for r in node.node.allocatable if r != GPU}
     return not named & offered

@@ -65,7 +65,7 @@ def owner_holds(node: Node, *, drivers: frozenset[str], pods: Iterable[Pod]) -> 
 
 
 def scope_holds(node: Node, pool: Pool, strategy: Strategy) -> Iterator[Hold]:
-    """Yield holds of nodes that can only be watched so far.
+    """Yield holds of nodes that can only be watched.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def scope_holds(node: Node, pool: Pool, strategy: Strategy) -> Iterator[Hold]:
     if strategy is not pool.strategy:
         text = f"it runs MIG strategy {strategy}, pool {pool.name} is for {pool.strategy}"
         yield _hold(Reason.OBSERVE_ONLY, text, node)
-    elif strategy is not Strategy.MIXED:
-        text = f"MIG strategy {strategy} is only observed so far"
+    elif strategy is Strategy.NONE:
+        text = f"MIG strategy {strategy} offers whole GPUs only, so there is nothing to cut"
         yield _hold(Reason.OBSERVE_ONLY, text, node)
 
 

@@ -7,7 +7,7 @@ name which no board has is found when the file is read and not on the night it m
 from collections.abc import Iterator
 
 from autoscaler.domain.complaints import did_you_mean
-from autoscaler.domain.policy import DemandRules, Pool, Strategy
+from autoscaler.domain.policy import DemandRules, Pool
 from autoscaler.domain.profile import GpuModel, load_models, models_for_product
 from autoscaler.domain.section import Path, Problem
 
@@ -36,9 +36,6 @@ def pool_warnings(pool: Pool) -> tuple[Problem, ...]:
     if product is not None and not models_for_product(product):
         text = f"there is no profile table for {product}: its nodes will be on hold"
         found.append(Problem(("nodeSelector", PRODUCT_LABEL), text))
-    if pool.strategy is Strategy.SINGLE:
-        text = "single is not yet in effect: the pool is only observed"
-        found.append(Problem(("strategy",), text))
     if pool.profiles is not None:
         found += [
             Problem((*path, name), f"has no effect: {name} is not one of the pool's profiles")

@@ -1,21 +1,19 @@
 """Pools: sets of nodes that are planned together, and what is wished of each."""
 
-from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import (
     AfterValidator,
     Discriminator,
     Field,
     Tag,
-    WithJsonSchema,
     model_validator,
 )
 
 from autoscaler.domain.quantity import NumberOrPercent
 from autoscaler.domain.schedule import FloorSpan, ProfileAmounts
-from autoscaler.domain.section import NOT_YET, Name, Path, Problem, Section, Text, like, refuse
+from autoscaler.domain.section import Name, Path, Problem, Section, Text, like, refuse
 
 LABEL_KEY_PATTERN = (
     r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
@@ -43,14 +41,6 @@ class Strategy(StrEnum):
     NONE = "none"
     SINGLE = "single"
     MIXED = "mixed"
-
-
-def _choices(values: Sequence[str], not_yet: frozenset[str]) -> WithJsonSchema:
-    choices: list[dict[str, Any]] = [  # Any: the form of a JSON schema
-        {"const": value, NOT_YET: True} if value in not_yet else {"const": value}
-        for value in values
-    ]
-    return WithJsonSchema({"type": "string", "oneOf": choices})
 
 
 def _unique(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -104,12 +94,13 @@ class Pool(Section):
     re-cuts the free part of a GPU in use. MIG manager must not run on nodes of the agent.
     Default: mig-manager, because it needs no privileged pod of ours."""
 
-    strategy: Annotated[Strategy, _choices([*Strategy], frozenset({Strategy.SINGLE}))] = (
-        Strategy.MIXED
-    )
-    """MIG strategy that the device plugin of these nodes runs with. Default: mixed,
-    because only then does a resource name say which profile it is. Pools with single
-    are only observed so far; with none, nodes offer whole GPUs and nothing is cut."""
+    strategy: Strategy = Strategy.MIXED
+    """MIG strategy that the device plugin of these nodes runs with. mixed: each profile
+    has a resource name of its own. single: all instances of a node are alike and are
+    nvidia.com/gpu; a pod selects the product label to have one of a profile, and a node is
+    changed as a whole, when nobody holds any of it. none: nodes offer whole GPUs and
+    nothing is cut. Default: mixed, because only then does a resource name say which
+    profile it is."""
 
     profiles: (
         Annotated[tuple[Text, ...], AfterValidator(_unique), Field(min_length=1)] | None

@@ -13,6 +13,7 @@ from autoscaler.domain.hardware import fewest_boards
 from autoscaler.domain.holding import folds
 from autoscaler.domain.impossibility import why_impossible
 from autoscaler.domain.pool import Pool, Strategy
+from autoscaler.domain.product import may_change, selects_product, takers, units_in
 from autoscaler.domain.profile import GpuModel
 from autoscaler.domain.reasons import Reason
 from autoscaler.domain.resource import GPU, is_shared, parse_resource
@@ -29,11 +30,14 @@ class Verdict:
         Names of nodes; empty when it is impossible.
     reason, message
         Why it is impossible.
+    unit
+        Profile that ``nvidia.com/gpu`` must be there; empty where any will do.
     """
 
     eligible: frozenset[str] = frozenset()
     reason: Reason = Reason.NO_ELIGIBLE_NODE
     message: str = ""
+    unit: str = ""
 
 
 class Possibilities:
@@ -55,6 +59,7 @@ class Possibilities:
         self._num_gone = len(gone)
         self._pools = {pool.name: pool for pool in pools}
         self._eligibility = Eligibility(left)
+        self._changing = [node for node in left if may_change(node)]
         self._objections: dict[tuple[str, str], Reason | None] = {}
         self._verdicts: dict[tuple[Counts, Needs], Verdict] = {}
 
@@ -66,7 +71,12 @@ class Possibilities:
         return self._verdicts[key]
 
     def _judge(self, bundle: Counts, needs: Needs) -> Verdict:
-        placed = self._eligibility.nodes_for(needs)
+        placed, unit = self._eligibility.nodes_for(needs), ""
+        if bundle[GPU] and self._changing and selects_product(needs):
+            # Of nodes of one kind of instance, those count that could have the kind.
+            steady = placed - {node.name for node in self._changing}
+            unit, able = takers(needs, self._changing, self._pools, self._eligibility)
+            placed, unit = (steady, "") if steady else (able, unit)
         if not placed:
             leaving = f"; {self._num_gone} more are leaving" if self._num_gone else ""
             text = f"{self._eligibility.explain(needs)}{leaving}"
@@ -77,11 +87,11 @@ class Possibilities:
             if not able:
                 return self._impossible(resource, placed)
             offering &= able
-        large_enough = frozenset(n for n in offering if self._holds(n, bundle))
+        large_enough = frozenset(n for n in offering if self._holds(n, bundle, unit))
         if not large_enough:
             text = f"no node it may run on can ever offer {bundle} at once"
             return Verdict(reason=Reason.BUNDLE_TOO_LARGE, message=text)
-        return Verdict(large_enough)
+        return Verdict(large_enough, unit=unit)
 
     def _objection(self, name: str, resource: str) -> Reason | None:
         """Return why a node can never offer a resource, ``None`` when it can."""
@@ -96,6 +106,8 @@ class Possibilities:
             return None
         if node.model is None and node.pool:
             # Nothing is known of its GPUs, so nothing is impossible.
+            return None
+        if resource == GPU and may_change(node):
             return None
         if resource == GPU:
             return None if any(not g.mig_enabled for g in node.gpus) else Reason.WHOLE_GPU
@@ -117,7 +129,7 @@ class Possibilities:
         allowed = self._pools[node.pool].profiles
         return None if allowed is None or profile in allowed else Reason.NOT_ALLOWED
 
-    def _holds(self, name: str, bundle: Counts) -> bool:
+    def _holds(self, name: str, bundle: Counts, unit: str) -> bool:
         """Say whether a node is large enough for all of a bundle at once."""
         node = self._nodes[name]
         coming = node.target_supply or Counts()
@@ -128,6 +140,10 @@ class Possibilities:
         if node.model is None or not node.gpus:
             # Nothing is known of its GPUs, so nothing is impossible.
             return True
+        if may_change(node):
+            profiles = units_in(self._pools[node.pool], node.model)
+            most = [p.max_instances for p in profiles if unit in {"", p.name}]
+            return set(bundle) == {GPU} and bundle[GPU] <= len(node.gpus) * max(most, default=0)
         whole = sum(1 for gpu in node.gpus if not gpu.mig_enabled)
         counts = Counts(
             {

@@ -48,6 +48,7 @@ class _Key:
     weight: float
     gang: str
     apart: Kind | None
+    unit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class _Waiting:
 
     pod: Pod
     eligible: frozenset[str]
+    unit: str = ""
 
 
 def demand_of(
@@ -148,7 +150,7 @@ def _possible(
         # A set keeps its hash, so the same object is handed on wherever it can be.
         eligible = verdict.eligible - taken if taken else verdict.eligible
         if eligible:
-            counted.append(_Waiting(pod, eligible))
+            counted.append(_Waiting(pod, eligible, verdict.unit))
             continue
         message = verdict.message or "every node it may run on has a pod of its kind already"
         impossible.append(PodNote(pod.ref, verdict.reason, message))
@@ -167,6 +169,7 @@ def _groups(
             weight=priorities.get(pod.priority_class, 1.0),
             gang=gang_of(pod) if gang_of(pod) in gangs.needed else "",
             apart=kind_of(pod) if pod.anti_affinity_self else None,
+            unit=one.unit,
         )
         found.setdefault(key, []).append(pod.ref)
     # Keys are met in order of their oldest pod, which no two groups share.
@@ -179,6 +182,7 @@ def _groups(
             gang=key.gang,
             gang_min=gangs.needed.get(key.gang, 0),
             one_per_node=key.apart is not None,
+            unit=key.unit,
         )
         for key, pods in found.items()
     )

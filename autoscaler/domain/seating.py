@@ -28,11 +28,14 @@ class Table:
         In index order, none held yet.
     is_folded
         Whether the device plugin offers variants of a profile under its plain name.
+    unit
+        Profile that ``nvidia.com/gpu`` means here; empty where it means a whole GPU.
     """
 
     model: GpuModel
     gpus: tuple[Gpu, ...]
     is_folded: bool = False
+    unit: str = ""
 
     def kind(self, profile: str) -> str:
         """Return what a profile is advertised as, in terms of profiles."""
@@ -56,7 +59,7 @@ class Table:
         for resource, number in request.items():
             if is_shared(resource):
                 return None
-            profile = parse_resource(self.model, resource) if resource != GPU else None
+            profile = self.unit if resource == GPU else parse_resource(self.model, resource)
             name = self.kind(profile) if profile else resource
             needed[name] = needed.get(name, 0) + number
         return Counts(needed)

@@ -13,8 +13,6 @@ from autoscaler.domain.quantity import shown
 
 Path = tuple[str | int, ...]
 
-# What a file may hold already although nothing reads it so far.
-NOT_YET = "x-not-yet-in-effect"
 NAME_PATTERN = r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
 
 

@@ -13,7 +13,7 @@ from autoscaler.domain.objects import Node, Pod, PodRef
 from autoscaler.domain.policy import Driver, Strategy
 from autoscaler.domain.profile import GpuModel
 from autoscaler.domain.reasons import Hold
-from autoscaler.domain.rollout import Journal
+from autoscaler.domain.rollout import Journal, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,23 @@ class FleetNode:
     def free(self) -> Counts:
         """Supply less what is allocated, by resource name."""
         return self.supply.minus(self.allocated)
+
+    @property
+    def unit(self) -> str:
+        """Profile that each of its devices is under strategy single; empty elsewhere.
+
+        There all instances of a node are alike and are called ``nvidia.com/gpu``; the
+        product label tells pods which profile they are.
+        """
+        if self.strategy is not Strategy.SINGLE or not all(g.mig_enabled for g in self.gpus):
+            return ""
+        layout = [gpu.counts for gpu in self.gpus]
+        if self.journal is not None and self.target_supply is not None:
+            is_back = self.journal.state is State.ROLLING_BACK
+            coming = self.journal.before if is_back else self.journal.target
+            layout = [counts or Counts() for counts in coming.gpus]
+        names = {name for counts in layout for name in counts}
+        return names.pop() if len(names) == 1 else ""
 
     @property
     def is_changeable(self) -> bool:

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autoscaler.planning.fleet import Fleet
-from autoscaler.planning.menu import free_of
 from autoscaler.planning.mix import Choice, Mix
 from autoscaler.planning.moves import NodeMove
 from autoscaler.planning.routing import Flows, Network
+from autoscaler.planning.units import free_of
 
 # All nodes of a zone that do not change are one site; each node that does is another.
 OTHERS = -1

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.demand import Demand
 from autoscaler.domain.holder import Holder
-from autoscaler.domain.policy import Driver, Policy
+from autoscaler.domain.policy import Driver, Policy, Strategy
 from autoscaler.domain.snapshot import FleetNode
 from autoscaler.planning.departure import Departures
 from autoscaler.planning.fleet import is_movable
-from autoscaler.planning.menu import free_of
 from autoscaler.planning.targets import Way
+from autoscaler.planning.units import free_of
 from autoscaler.planning.worth import Worth
 
 # GPUs that are considered for an eviction. Measured: 200 of them add half a second to
@@ -81,7 +81,11 @@ def crowd_of(
         Index of the want of the first request that may return.
     """
     own = {node.name: node for node in nodes}
-    drivers = {name: n.driver for name, n in own.items() if is_movable(n) and not n.reserved}
+    drivers = {
+        name: n.driver
+        for name, n in own.items()
+        if is_movable(n) and not n.reserved and n.strategy is Strategy.MIXED
+    }
     bare = Departures(policy, worth)
     places: dict[Place, list[Holder]] = {}
     for holder in demand.holders:

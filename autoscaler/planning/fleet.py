@@ -11,8 +11,9 @@ from autoscaler.domain.counts import Counts
 from autoscaler.domain.policy import Strategy
 from autoscaler.domain.snapshot import FleetNode
 from autoscaler.planning.cost import NOTHING, Cost
-from autoscaler.planning.menu import GpuMenu, Menus, NodeMenu, SortKey, free_of
+from autoscaler.planning.menu import GpuMenu, Menus, NodeMenu, SortKey
 from autoscaler.planning.mix import GpuKind, NodeKind, Option, Want
+from autoscaler.planning.units import free_of
 
 # Single nodes that requests for one node are considered on. More of them make the
 # program slow, and fewer leave such requests waiting where others would take them.
@@ -91,7 +92,7 @@ def is_movable(node: FleetNode) -> bool:
         node.is_changeable
         and node.journal is None
         and node.target_supply is None
-        and node.strategy is Strategy.MIXED
+        and node.strategy is not Strategy.NONE
     )
 
 
@@ -159,8 +160,10 @@ def _shape(node: FleetNode, zone: int, menus: Menus) -> tuple[_Likeness, NodeKin
     found: dict[SortKey, tuple[GpuMenu, list[int]]] = {}
     whole, closing_cost = NodeMenu(), NOTHING
     if is_movable(node) and node.pool in menus.pools:
-        # A reserved node that is cut may only become whole.
-        for place, gpu in enumerate(() if node.reserved else node.gpus):
+        # A reserved node that is cut may only become whole, and under strategy single
+        # all GPUs of a node change together.
+        is_apart = not node.reserved and node.strategy is Strategy.MIXED
+        for place, gpu in enumerate(node.gpus if is_apart else ()):
             menu = menus.of_gpu(gpu, node, zone)
             if menu.options:
                 found.setdefault(menu.key, (menu, []))[1].append(place)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.geometry import Geometry
 from autoscaler.domain.placement import place
-from autoscaler.domain.policy import Driver
+from autoscaler.domain.policy import Driver, Strategy
 from autoscaler.domain.profile import GpuModel
 from autoscaler.domain.resource import supply_of
 from autoscaler.domain.snapshot import FleetNode, Gpu
@@ -29,6 +29,7 @@ from autoscaler.planning.targets import (
     targets_of,
     whole_target,
 )
+from autoscaler.planning.units import free_of, names_of
 from autoscaler.planning.worth import Worth
 
 Gains = tuple[tuple[str, int], ...]
@@ -225,6 +226,9 @@ class Menus:
 
     def closing_cost(self, node: FleetNode, zone: int) -> Cost:
         """Return the price of closing a node: what waiting requests would use there."""
+        if node.strategy is Strategy.SINGLE:
+            # All its GPUs change, and the price of that says what nobody can use.
+            return NOTHING
         free = Counts({n: k for n, k in free_of(node).items() if self.needs[n]})
         closed_s = self.pools[node.pool].out_of_service_s
         cost = Cost(out_of_service=closed_s * self._used_slices(free, zone))
@@ -233,6 +237,8 @@ class Menus:
     def of_node(self, node: FleetNode, zone: int) -> NodeMenu:
         """Return how all GPUs of a node become whole GPUs at once, if it may be needed."""
         model = node.model
+        if model is not None and node.strategy is Strategy.SINGLE:
+            return self._of_uniform_node(node, model)
         if model is None or not self.pools[node.pool].wants_whole:
             return NodeMenu()
         whole = whole_target(model)
@@ -253,6 +259,38 @@ class Menus:
         geometry = place(model, whole) if node.driver is Driver.AGENT else None
         option = Option(gains, cost.charged())
         return NodeMenu((option,), (Target(whole, geometry),), (cost,))
+
+    def _of_uniform_node(self, node: FleetNode, model: GpuModel) -> NodeMenu:
+        """Return the one profile that all GPUs of a node of strategy single may get."""
+        if not all(gpu.mig_enabled and gpu.is_idle for gpu in node.gpus):
+            return NodeMenu()
+        terms, whole = self.pools[node.pool], whole_target(model)
+        names = terms.allowed[model.key].names if not node.reserved else (*whole,)
+        before = names_of([gpu.counts for gpu in node.gpus], node.strategy)
+        menu: list[tuple[Option, Target, Cost]] = []
+        for name in names:
+            profile = model.profile(name)
+            if profile is None or name == node.unit:
+                continue
+            target = Counts({name: profile.max_instances})
+            after = names_of([target] * len(node.gpus), node.strategy)
+            gains = {n: after[n] - before[n] for n in self.needs if after[n] != before[n]}
+            if target == whole and terms.wants_whole:
+                gains[MARKED_NODE if node.reserved else WHOLE_NODE] = 1
+            if not any(gain > 0 for gain in gains.values()):
+                continue
+            slices = model.compute_slices * len(node.gpus)
+            out = Cost(out_of_service=terms.out_of_service_s * slices)
+            margins = [self.margins.of_gpu(node.name, gpu.index) for gpu in node.gpus]
+            cost = out.with_margin(max(margins))
+            geometry = place(model, target) if node.driver is Driver.AGENT else None
+            option = Option(tuple(sorted(gains.items())), cost.charged())
+            menu.append((option, Target(target, geometry), cost))
+        return NodeMenu(
+            tuple(option for option, _, _ in menu),
+            tuple(target for _, target, _ in menu),
+            tuple(cost for _, _, cost in menu),
+        )
 
     def _gains(self, before: Counts, after: Counts) -> Gains:
         old, new = self._supply(before), self._supply(after)
@@ -305,16 +343,6 @@ class Menus:
             for own, entry in enumerate(entries, start=1)
             if not any(is_beaten(own, other) for other in places if other != own)
         ]
-
-
-def free_of(node: FleetNode) -> Counts:
-    """Return what pods may still take on a node, by resource name.
-
-    A node that is being changed counts with what it is about to offer.
-    """
-    if node.target_supply is not None:
-        return node.target_supply.minus(node.allocated)
-    return node.free
 
 
 def state_of(gpu: Gpu, driver: Driver) -> State:

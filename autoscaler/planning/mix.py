@@ -122,6 +122,8 @@ class Want:
         How many of the gang must be served together.
     per_node
         Most of them on one node; ``None`` for no limit.
+    is_one
+        Whether the names of the bundle all mean one and the same instance.
     is_returning
         Whether they are served today and wait only where an option says that they
         return; serving them earns no bonus a second time.
@@ -134,12 +136,14 @@ class Want:
     gang: str = ""
     gang_min: int = 0
     per_node: int | None = None
+    is_one: bool = False
     is_returning: bool = False
 
     @property
     def is_divisible(self) -> bool:
         """Whether any free instance in a zone will do, whatever its node."""
-        return self.bundle.total() == 1 and self.per_node is None
+        most = max(self.bundle.values(), default=0) if self.is_one else self.bundle.total()
+        return most == 1 and self.per_node is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,12 @@ class MixWriter:
         if kind.closing_cost > 0 and (whole or any(gpu.options for gpu in kind.gpus)):
             closing = self.program.column(-kind.closing_cost, kind.number, is_integer=True)
             self.closed[index] = closing
+        if not kind.gpus and whole and (closing is not None or len(whole) > 1):
+            row = self.program.row(-INFINITY, 0.0 if closing is not None else kind.number)
+            for column in whole:
+                self.program.enter(row, column, 1.0)
+            if closing is not None:
+                self.program.enter(row, closing, -1.0)
         for gpu_index, gpu in enumerate(kind.gpus):
             columns = self.takers.get((index, gpu_index), [])
             # A single column is limited by its bound, unless closings limit it.

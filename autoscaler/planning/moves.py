@@ -11,16 +11,15 @@ import numpy as np
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.holder import Holder
-from autoscaler.domain.resource import supply_of
 from autoscaler.domain.snapshot import FleetNode
 from autoscaler.planning.cost import Cost
 from autoscaler.planning.departure import Departures, evicted_by
 from autoscaler.planning.fleet import Fleet, Members
 from autoscaler.planning.formulation import Formulation
 from autoscaler.planning.linear import FloatArray
-from autoscaler.planning.menu import free_of
 from autoscaler.planning.mix import ALL_GPUS, Choice, NodeKind
 from autoscaler.planning.targets import Target, Way
+from autoscaler.planning.units import free_of, names_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +64,15 @@ class NodeMove:
     @property
     def supply_change(self) -> tuple[Counts, Counts]:
         """Resources that go, and resources that come."""
-        before = supply_of([self.node.gpus[place].counts for place, _ in self.targets])
-        after = supply_of([target.after for _, target in self.targets])
-        return before, after
+        gpus, strategy = self.node.gpus, self.node.strategy
+        before = names_of([gpus[place].counts for place, _ in self.targets], strategy)
+        return before, names_of([target.after for _, target in self.targets], strategy)
 
     @property
     def free_after(self) -> Counts:
         """What pods may take on the node after the change, by resource name."""
         before, after = self.supply_change
-        gone = supply_of([self.gone])
+        gone = names_of([self.gone])
         return free_of(self.node).plus(gone).plus(after).minus(before)
 
 
@@ -172,7 +171,7 @@ class _Kind:
             taken=((ALL_GPUS, option),),
             targets=tuple((i, target) for i in cut),
             cost=self.members.closing_cost.plus(self.members.whole.costs[option]),
-            makes_whole=True,
+            makes_whole=self.kind.node_options[option].makes_whole,
         )
 
 

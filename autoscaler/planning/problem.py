@@ -1,12 +1,13 @@
 """The problem of one moment: fleet, demand and rules in the words of the mix problem."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.demand import Demand, DemandGroup
 from autoscaler.domain.history import RolloutRecord
 from autoscaler.domain.policy import Policy
+from autoscaler.domain.resource import GPU
 from autoscaler.domain.snapshot import FleetNode, Snapshot
 from autoscaler.planning.crowd import Crowd, Returning, crowd_of
 from autoscaler.planning.expectation import Hedge, bonuses_of, hedges_of, pending_by_pool
@@ -17,6 +18,7 @@ from autoscaler.planning.menu import Menus
 from autoscaler.planning.mix import Mix, Rule, Want
 from autoscaler.planning.rules import PoolRule, rules_of
 from autoscaler.planning.terms import needs_of, shares_of, terms_of_pool
+from autoscaler.planning.units import asked_of, bundle_of, unit_slices
 from autoscaler.planning.whole_gpu_cap import cap_rules
 from autoscaler.planning.worth import ValueHistory, Worth, slices_by_resource
 
@@ -96,7 +98,7 @@ def state_problem(
     horizon = horizon_of(policy, now_s)
     worth = Worth(
         horizon.anytime_s,
-        slices_by_resource(models),
+        {**slices_by_resource(models), **unit_slices(models)},
         past.values,
         policy.planning,
         policy.demand.peaks.weight,
@@ -108,7 +110,8 @@ def state_problem(
     first = len(groups) + len(hedges)
     crowd = crowd_of(demand, nodes, policy, worth, first_want=first)
     zones, zone_of = zones_of(nodes, _eligible(groups, hedges, crowd, snapshot))
-    wants = _wants((groups, hedges, crowd.returning), zones, worth)
+    named = {node.name: node for node in nodes}
+    wants = _wants((groups, hedges, crowd.returning), zones, worth, named)
     needs = needs_of(wants, rules)
     menus = Menus(
         pools={p.name: terms_of_pool(p, policy, models, needs, rules) for p in policy.pools},
@@ -175,6 +178,7 @@ def _wants(
     asked: tuple[tuple[DemandGroup, ...], tuple[Hedge, ...], tuple[Returning, ...]],
     zones: tuple[Zone, ...],
     worth: Worth,
+    nodes: Mapping[str, FleetNode],
 ) -> tuple[Want, ...]:
     groups, hedges, returning = asked
     members: dict[int, set[int]] = {}
@@ -183,13 +187,14 @@ def _wants(
             members.setdefault(index, set()).add(place)
     wants = [
         Want(
-            bundle=group.bundle,
+            bundle=bundle_of(group),
             number=group.number,
-            value=worth.of_bundle(group.bundle, group.weight),
+            value=worth.of_bundle(_valued(group, nodes), group.weight),
             zones=frozenset(members.get(index, ())),
             gang=group.gang,
             gang_min=group.gang_min,
             per_node=1 if group.one_per_node else None,
+            is_one=bool(group.unit),
         )
         for index, group in enumerate(groups)
     ]
@@ -213,6 +218,12 @@ def _wants(
         for index, own in enumerate(returning, start=len(groups) + len(hedges))
     ]
     return tuple(wants)
+
+
+def _valued(group: DemandGroup, nodes: Mapping[str, FleetNode]) -> Counts:
+    if not group.bundle[GPU]:
+        return group.bundle
+    return asked_of(group, [nodes[name] for name in sorted(group.eligible) if name in nodes])
 
 
 def _rule(rule: PoolRule, zones: tuple[Zone, ...], worth: Worth, heaviest: float) -> Rule:

@@ -77,7 +77,10 @@ def _round_taken(
         closing = formulation.closed.get(kind)
         nodes = node_kind.number if closing is None else closed[closing]
         if gpu == ALL_GPUS:
-            taken[columns] = np.floor(relaxed[columns] + TOLERANCE)
+            if node_kind.gpus:
+                taken[columns] = np.floor(relaxed[columns] + TOLERANCE)
+            else:
+                taken[columns] = largest_remainder(relaxed[columns], nodes)
             nodes_taken[kind] = float(taken[columns].sum())
             continue
         most = (nodes - nodes_taken.get(kind, 0.0)) * node_kind.gpus[gpu].number

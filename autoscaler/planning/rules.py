@@ -15,10 +15,11 @@ from autoscaler.domain.profile import GpuModel
 from autoscaler.domain.quantity import share_of
 from autoscaler.domain.reasons import Hold, Reason
 from autoscaler.domain.reservation import is_whole
-from autoscaler.domain.resource import resource_name
+from autoscaler.domain.resource import GPU
 from autoscaler.domain.snapshot import FleetNode, Snapshot
 from autoscaler.domain.window import span_active
 from autoscaler.planning.mix import MARKED_NODE, WHOLE_NODE, Rule
+from autoscaler.planning.units import name_of, names_of, unit_name
 from autoscaler.planning.worth import Worth
 
 
@@ -54,6 +55,8 @@ class PoolRule:
         How many there are.
     slices
         Compute slices of one.
+    strategy
+        MIG strategy of the pool: under which name its instances count.
     """
 
     pool: str
@@ -62,11 +65,14 @@ class PoolRule:
     limit: int
     present: int
     slices: int
+    strategy: Strategy = Strategy.MIXED
 
     @property
     def resource(self) -> str:
         """Name under which options count what they add."""
-        return self.name if self.kind is RuleKind.RESERVE else resource_name(self.name)
+        if self.kind is RuleKind.RESERVE:
+            return self.name
+        return name_of(self.name, self.strategy)
 
     @property
     def is_met(self) -> bool:
@@ -134,7 +140,7 @@ def rules_of(pool: Pool, snapshot: Snapshot, now_s: float) -> tuple[PoolRule, ..
         Epoch seconds, for floors and ceilings that hold at some times only.
     """
     nodes = [node for node in snapshot.nodes if node.pool == pool.name]
-    if pool.strategy is not Strategy.MIXED:
+    if pool.strategy is Strategy.NONE:
         return ()
     models = {node.model for node in nodes if node.model is not None}
     found = _reserve_rules(pool, nodes, snapshot.pools_total.get(pool.name, len(nodes)))
@@ -151,8 +157,9 @@ def rules_of(pool: Pool, snapshot: Snapshot, now_s: float) -> tuple[PoolRule, ..
     for kind, amounts, have in limits:
         for profile, number in amounts:
             slices = _slices(profile, models)
-            there = have[resource_name(profile)]
-            found.append(PoolRule(pool.name, kind, profile, number, there, slices))
+            there = have[name_of(profile, pool.strategy)]
+            own = PoolRule(pool.name, kind, profile, number, there, slices)
+            found.append(replace(own, strategy=pool.strategy))
     return tuple(found)
 
 
@@ -194,7 +201,7 @@ def broken(rule: PoolRule, short: int, cause: str) -> Hold | None:
 
 
 def instances_of(nodes: Iterable[FleetNode]) -> Counts:
-    """Return the instances of nodes by resource, held ones included.
+    """Return the instances of nodes by name, held ones included.
 
     Parameters
     ----------
@@ -205,11 +212,9 @@ def instances_of(nodes: Iterable[FleetNode]) -> Counts:
     for node in nodes:
         supply = node.supply if node.target_supply is None else node.target_supply
         if node.target_supply is None and node.gpus:
-            for gpu in node.gpus:
-                for profile, number in gpu.counts.items():
-                    name = resource_name(profile)
-                    total[name] = total.get(name, 0) + number
-            continue
+            supply = names_of([gpu.counts for gpu in node.gpus], node.strategy)
+        elif node.unit:
+            supply = Counts({unit_name(node.unit): supply[GPU]})
         for name, number in supply.items():
             total[name] = total.get(name, 0) + number
     return Counts(total)

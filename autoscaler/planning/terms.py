@@ -9,10 +9,11 @@ from autoscaler.domain.profile import GpuModel
 from autoscaler.domain.resource import parse_resource
 from autoscaler.domain.snapshot import FleetNode
 from autoscaler.planning.duration import expected_out_of_service_s
-from autoscaler.planning.menu import PoolTerms, free_of
+from autoscaler.planning.menu import PoolTerms
 from autoscaler.planning.mix import Want
 from autoscaler.planning.rules import PoolRule, RuleKind
 from autoscaler.planning.targets import Allowed
+from autoscaler.planning.units import bundle_of, free_of, profile_of_unit
 
 
 def needs_of(wants: Iterable[Want], rules: Iterable[PoolRule]) -> Counts:
@@ -66,7 +67,7 @@ def allowed_in(pool: Pool, model: GpuModel, asked: Iterable[str]) -> Allowed:
     if pool.profiles is not None:
         wished = set(pool.profiles)
     else:
-        found = (parse_resource(model, name) for name in asked)
+        found = (parse_resource(model, profile_of_unit(name) or name) for name in asked)
         wished = {*model.plain_names, *(name for name in found if name is not None)}
     names = tuple(profile.name for profile in model.profiles if profile.name in wished)
     limited = {name for _, amounts in pool.all_ceilings() for name in amounts}
@@ -87,7 +88,7 @@ def shares_of(
     for group in groups:
         if group.eligible not in zones_for:
             zones_for[group.eligible] = {zone_of[n] for n in group.eligible if n in zone_of}
-        for name, number in group.bundle.items():
+        for name, number in bundle_of(group).items():
             key = (group.eligible, name)
             if key not in available:
                 available[key] = sum(free[n][name] for n in group.eligible if n in free)

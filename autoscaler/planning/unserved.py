@@ -5,7 +5,7 @@ from math import inf
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.demand import DemandGroup
-from autoscaler.domain.policy import Driver
+from autoscaler.domain.policy import Driver, Strategy
 from autoscaler.domain.reasons import PodNote, Reason
 from autoscaler.domain.resource import GPU, parse_resource
 from autoscaler.domain.snapshot import FleetNode
@@ -13,6 +13,7 @@ from autoscaler.planning.fleet import is_movable, potential_of
 from autoscaler.planning.mix import ALL_GPUS, Choice, Mix, NodeKind, Rule, Want
 from autoscaler.planning.problem import Problem
 from autoscaler.planning.rules import RuleKind
+from autoscaler.planning.units import MARK
 
 
 def unserved_pods(problem: Problem, choice: Choice) -> tuple[PodNote, ...]:
@@ -133,7 +134,7 @@ class _Explainer:
             served = sum(wants[i].bundle[name] * self._choice.served[i] for i in users)
             parts.append(f"{asked} x {name} are asked for, {served} can be had")
         text = " and ".join(parts) + " beside all that is worth more"
-        if want.bundle[GPU]:
+        if want.bundle[GPU] and not any(name.startswith(MARK) for name in want.bundle):
             text += "; MIG mode is for people to change"
         return Reason.NO_CAPACITY, text
 
@@ -180,7 +181,7 @@ def _unknown(bundle: Counts, nodes: Iterable[FleetNode]) -> str:
 
 def _no_way(group: DemandGroup, nodes: list[FleetNode]) -> tuple[Reason, str]:
     """Say why no node can offer the bundle of a group now, whatever it costs."""
-    if group.bundle[GPU]:
+    if group.bundle[GPU] and not any(node.unit for node in nodes):
         taken = sum(1 for n in nodes for gpu in n.gpus if not gpu.mig_enabled)
         text = (
             f"it asks for whole GPUs with MIG off; the {taken} on its nodes are taken, and"
@@ -201,6 +202,8 @@ def _no_way(group: DemandGroup, nodes: list[FleetNode]) -> tuple[Reason, str]:
 
 def _could_hold(node: FleetNode) -> bool:
     """Say whether a GPU of the node may be cut at all."""
+    if node.strategy is Strategy.SINGLE:
+        return all(gpu.mig_enabled and gpu.is_idle for gpu in node.gpus)
     return any(
         gpu.mig_enabled and (gpu.is_idle or node.driver is Driver.AGENT) for gpu in node.gpus
     )

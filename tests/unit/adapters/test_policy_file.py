@@ -310,7 +310,6 @@ def test_keys_without_effect_give_warnings_with_their_place():
     warnings = parse_policy(text, "p.yaml").warnings
     assert [w.split(": ")[0:2] for w in warnings] == [
         ["p.yaml:5:68", "pools[0].ceilings[2g.10gb]"],
-        ["p.yaml:6:23", "pools[1].strategy"],
         ["p.yaml:6:70", "pools[1].nodeSelector[nvidia.com/gpu.product]"],
         ["p.yaml:9:15", "demand.scheduled[0]"],
     ]

@@ -10,7 +10,6 @@ from ruamel.yaml import YAML
 from autoscaler.adapters.policy_schema import MODELS, render_schema
 
 ROOT = Path(__file__).parents[3]
-NOT_YET = "x-not-yet-in-effect"
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
@@ -32,18 +31,6 @@ def test_every_key_is_described_and_every_default_has_a_reason():
             assert "description" in field or "$ref" in field, key
             if "default" in field and "$ref" not in field:
                 assert "Default: " in field["description"], key
-
-
-def test_keys_without_effect_are_marked():
-    """Exactly these."""
-    schema = policy_schema()
-    marked = {
-        f"{name}.{key}"
-        for name, place in schema["$defs"].items()
-        for key, field in place.get("properties", {}).items()
-        if NOT_YET in json.dumps(field)
-    }
-    assert marked == {"Pool.strategy"}
 
 
 @pytest.mark.parametrize(

@@ -94,10 +94,11 @@ def scope(runs=Strategy.MIXED, **changes):
 
 
 def test_pools_that_are_only_observed_are_told():
-    """Strategies other than mixed."""
+    """Where nothing is cut, and where the node and the policy say different things."""
     assert scope() == scope(driver=Driver.AGENT) == []
-    (single,) = scope(Strategy.SINGLE, strategy=Strategy.SINGLE)
-    assert "single is only observed" in single
+    assert scope(Strategy.SINGLE, strategy=Strategy.SINGLE) == []
+    (none,) = scope(Strategy.NONE, strategy=Strategy.NONE)
+    assert "there is nothing to cut" in none
     (other,) = scope(Strategy.SINGLE)
     assert "runs MIG strategy single, pool pool is for mixed" in other
 
