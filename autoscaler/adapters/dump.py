@@ -18,7 +18,6 @@ from autoscaler.adapters.kubernetes.objects import (
     budget_from,
     claim_driver_from,
     config_map_from,
-    is_manager,
     manager_nodes_of,
     mig_config_map_of,
     pod_group_from,
@@ -29,6 +28,7 @@ from autoscaler.adapters.kubernetes.pods import pod_from
 from autoscaler.adapters.prometheus.files import read_metrics
 from autoscaler.adapters.texts import source_of
 from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.mig_manager import is_manager
 from autoscaler.domain.objects import (
     ClaimDriver,
     ConfigMap,

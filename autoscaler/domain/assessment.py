@@ -20,6 +20,7 @@ from autoscaler.domain.memory import (
     Memory,
     remember,
 )
+from autoscaler.domain.mig_manager import misplaced
 from autoscaler.domain.objects import MetricsView, Node, Observation
 from autoscaler.domain.policy import Policy
 from autoscaler.domain.pool import Driver
@@ -162,7 +163,8 @@ def _reserve(
 def _file_holds(evidence: Evidence, members: Iterable[FleetNode]) -> tuple[Hold, ...]:
     """Return what is wrong with configuration files, where MIG manager is to read them."""
     if any(node.driver is Driver.MIG_MANAGER for node in members):
-        return evidence.promises.holds()
+        namespace = evidence.policy.mig_manager.namespace
+        return (*evidence.promises.holds(), *misplaced(evidence.observation.pods, namespace))
     return ()
 
 

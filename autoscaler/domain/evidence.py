@@ -77,7 +77,9 @@ def gather(
         samples.setdefault(sample.node, []).append(sample)
     drivers: dict[str, set[str]] = {}
     for published in observation.claim_drivers:
-        drivers.setdefault(published.node, set()).add(published.driver)
+        # Devices that are not one node's own may be any node's.
+        for name in [published.node] if published.node else [node.name for node in ordered]:
+            drivers.setdefault(name, set()).add(published.driver)
     by_name = {node.name: node for node in ordered}
     return Evidence(
         policy=policy,

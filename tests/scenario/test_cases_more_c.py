@@ -128,3 +128,47 @@ def test_a_node_of_two_pools_is_explained_as_that(shell, tmp_path):
     own = ("--policy", str(policy), "--from", path, "--at", AT)
     out = shell.run("explain", "node/gpu-1", *own).out
     assert "matches 2 pools (a, b)" in out.splitlines()[0]
+
+
+def manager(namespace):
+    """Return a ready pod of MIG manager."""
+    metadata = {"namespace": namespace, "labels": {"app": "nvidia-mig-manager"}}
+    return dump_pod("nvidia-mig-manager-x1", {}, node="gpu-1", metadata=metadata)
+
+
+def test_c11_an_operator_in_another_namespace_is_told_with_the_way_out(shell, tmp_path):
+    """It reads configurations there, and its own pods would pass for those of users."""
+    elsewhere = write_dump(tmp_path, dump_node(), dump_pod(), manager("nvidia-gpu-operator"))
+    (change,) = shell.plan(elsewhere).json["changes"]
+    (block,) = change["blockedBy"]
+    assert block["reason"] == "OperatorConfigMap"
+    assert "nvidia-gpu-operator" in block["message"]
+    at_home = write_dump(tmp_path, dump_node(), dump_pod(), manager("gpu-operator"))
+    assert shell.plan(at_home).json["changes"][0]["blockedBy"] == []
+
+
+def claim_slice(**parts):
+    """Return what the NVIDIA claim driver publishes."""
+    own = {"metadata": {"name": "s"}, "kind": "ResourceSlice"}
+    return {**own, "apiVersion": "resource.k8s.io/v1", **parts}
+
+
+GPU_DRIVER = {"driver": "gpu.nvidia.com"}
+
+
+@pytest.mark.parametrize(
+    ("published", "owned"),
+    [
+        (claim_slice(spec={**GPU_DRIVER, "nodeName": "gpu-1"}), ["gpu-1"]),
+        (claim_slice(nodeName="gpu-1", driverName="gpu.nvidia.com"), ["gpu-1"]),
+        (claim_slice(spec={**GPU_DRIVER, "allNodes": True}), ["gpu-1", "gpu-2"]),
+        (claim_slice(spec={"driver": "compute-domain.nvidia.com", "nodeName": "gpu-1"}), []),
+    ],
+)
+def test_c12_every_form_of_a_resource_slice_marks_its_nodes(shell, tmp_path, published, owned):
+    """Old versions of the API, devices of all nodes, and drivers that cut nothing."""
+    path = write_dump(tmp_path, dump_node(), dump_node("gpu-2"), dump_pod(), published)
+    document = shell.plan(path).json
+    assert [h["node"] for h in document["holds"] if h["reason"] == "TwoOwners"] == owned
+    free = [name for name in ("gpu-1", "gpu-2") if name not in owned]
+    assert [change["node"] for change in document["changes"]] == free[:1]

@@ -17,6 +17,7 @@ from autoscaler.adapters.kubernetes.reading import (
     texts_at,
 )
 from autoscaler.adapters.kubernetes.selectors import label_selector_from
+from autoscaler.domain.mig_manager import COMPONENT, MANAGER, is_manager
 from autoscaler.domain.objects import (
     ClaimDriver,
     ConfigMap,
@@ -28,8 +29,6 @@ from autoscaler.domain.objects import (
 
 # Where NVIDIA's operator looks when the ClusterPolicy names no ConfigMap.
 DEFAULT_CONFIG_MAP = "default-mig-parted-config"
-COMPONENT = "app.kubernetes.io/component"
-MANAGER = "nvidia-mig-manager"
 OPERATOR_KINDS = frozenset({"ClusterPolicy", "NVIDIADriver", "GPUCluster"})
 
 
@@ -137,9 +136,15 @@ def _requests(amounts: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def claim_driver_from(raw: Mapping[str, object]) -> ClaimDriver:
-    """Return who publishes devices where; no node means not one node's own."""
+    """Return who publishes devices where; no node means not one node's own.
+
+    The first versions of the API have both beside the metadata.
+    """
     spec = mapping_at(raw, "spec", [])
-    return ClaimDriver(text_at(spec, "nodeName"), text_at(spec, "driver"))
+    return ClaimDriver(
+        text_at(spec, "nodeName") or text_at(raw, "nodeName"),
+        text_at(spec, "driver") or text_at(raw, "driverName"),
+    )
 
 
 def priority_class_from(raw: Mapping[str, object], notices: list[str]) -> tuple[str, int]:
@@ -160,11 +165,6 @@ def mig_config_map_of(raw: Mapping[str, object]) -> str:
 def manager_nodes_of(pods: Iterable[Pod]) -> frozenset[str]:
     """Return the nodes on which a pod of MIG manager is ready."""
     return frozenset(pod.node for pod in pods if pod.node and pod.ready and is_manager(pod))
-
-
-def is_manager(pod: Pod) -> bool:
-    """Say whether it is a pod of MIG manager."""
-    return pod.labels.get("app") == MANAGER or pod.labels.get(COMPONENT) == MANAGER
 
 
 def _tell(
