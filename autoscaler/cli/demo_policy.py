@@ -11,6 +11,7 @@ apiVersion: mig-autoscaler.io/v1alpha1
 kind: MigPolicy
 metadata: {{name: demo}}
 mode: dry-run
+prometheus: {{url: "http://prometheus.monitoring:9090"}}
 pools:
   - name: a100
     nodeSelector: {{nvidia.com/gpu.product: NVIDIA-A100-SXM4-40GB}}

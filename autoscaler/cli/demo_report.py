@@ -27,6 +27,9 @@ RULES = {
     ),
 }
 
+# Figures below it are shown without the difference in percent.
+LEAST_FOR_SHARE = 10.0
+
 
 def draw_factors(out: Console, factors: Sequence[tuple[str, str]]) -> None:
     """Print what the run depends on."""
@@ -119,7 +122,12 @@ def figure_text(row: Row) -> str:
 
 
 def row_text(row: Row) -> tuple[str, str, str]:
-    """Return both figures and by how much the second differs."""
-    ratio = (row.autoscaled - row.alone) / row.alone if row.alone else None
-    difference = "-" if ratio is None else f"{ratio:+.1%}"
-    return f"{row.alone:,.{row.digits}f}", f"{row.autoscaled:,.{row.digits}f}", difference
+    """Return both figures and by how much the second differs.
+
+    Of small figures a share says nothing, only the difference itself.
+    """
+    form = f",.{row.digits}f"
+    difference = f"{row.autoscaled - row.alone:+{form}}"
+    if row.alone >= LEAST_FOR_SHARE:
+        difference += f" ({row.autoscaled / row.alone - 1:+.0%})"
+    return f"{row.alone:{form}}", f"{row.autoscaled:{form}}", difference

@@ -133,24 +133,27 @@ def run_alone(scenario: Scenario) -> RunRecord:
 def run_autoscaled(scenario: Scenario, policy: Policy, watcher: Watcher) -> AutoscaledRun:
     """Run a scenario with the autoscaler; ``watcher`` is told of every cycle."""
     world = make_world(scenario)
-    with outside_of(world, policy) as (outside, connected):
-        return Driver(world, scenario, outside, watcher).run(connected)
+    with outside_of(world, policy) as outside:
+        return Driver(world, scenario, outside, watcher).run(policy)
 
 
 @contextmanager
-def outside_of(world: World, policy: Policy) -> Iterator[tuple[Outside, Policy]]:
-    """Serve a world over HTTP; yield the ports that reach it, and the policy they need."""
+def outside_of(world: World, policy: Policy) -> Iterator[Outside]:
+    """Serve a world over HTTP and yield the ports that reach it.
+
+    The policy names a Prometheus inside the cluster; here it is one on loopback, under a
+    port that differs from run to run.
+    """
     with ApiServer(world.store) as api, PrometheusServer(world.metrics.api) as prometheus:
-        connected = policy.model_copy(update={"prometheus": Prometheus(url=prometheus.url)})
+        found = policy.model_copy(update={"prometheus": Prometheus(url=prometheus.url)})
         client = HttpObjectClient(connect_to(api.url), world.clock)
-        outside = Outside(
-            cluster=cluster_of(client, connected, world.clock, NAMESPACE),
+        yield Outside(
+            cluster=cluster_of(client, policy, world.clock, NAMESPACE),
             clock=world.clock,
-            metrics=metrics_of(connected, world.clock),
+            metrics=metrics_of(found, world.clock),
             identity=IDENTITY,
             namespace=NAMESPACE,
         )
-        yield outside, connected
 
 
 class Driver:
