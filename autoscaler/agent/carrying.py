@@ -5,8 +5,10 @@ it happens: that there will be a change, and which of the operator's pods have s
 what was before it. So whoever comes after a crash goes on from any point.
 """
 
+from dataclasses import replace
+
 from autoscaler.agent.answers import Answers
-from autoscaler.agent.operands import operands_among
+from autoscaler.agent.operands import Operands, operands_among
 from autoscaler.agent.sight import Sight, mismatch
 from autoscaler.agent.turn import AgentPorts, AgentSettings, Turn
 from autoscaler.agent.work import Blocked, Create, Destroy, Impossible, next_work
@@ -25,24 +27,44 @@ class Carrier:
 
     def carry_out(self, sight: Sight, journal: Journal, order: Order) -> Turn:
         """Do the next thing that an order needs."""
-        answers, last = self._answers, sight.report_on(journal.id)
-        if last is not None and last.boards not in {(), sight.uuids}:
-            problem = "the boards are not those that the rollout began with"
-            return answers.fail(sight, journal, order.way, problem)
+        last = sight.report_on(journal.id)
+        ended = self._ended(sight, last, order.way)
+        if ended is not None:
+            return ended
+        problem = _strange_boards(sight, last)
+        if problem:
+            return self.give_up(sight, journal, order.way, problem)
         if last is None or last.way is not order.way:
             return self._begin(sight, journal, order.way)
-        if last.phase is Phase.FAILED:
-            return answers.keep(sight, last, last.message)
         work = next_work(order, sight.boards, sight.holders)
         match work:
             case None:
-                return self._finish(sight, last)
+                return self.finish(sight, last)
             case Impossible():
-                return answers.fail(sight, journal, order.way, work.message)
+                return self.give_up(sight, journal, order.way, work.message)
             case Blocked():
-                return answers.block(sight, last, work.message)
+                return self._answers.block(sight, last, work.message)
             case Destroy() | Create():
-                return self._do(sight, last, work)
+                return self._do(sight, journal, last, work)
+
+    def give_up(self, sight: Sight, journal: Journal, way: Way | None, message: str) -> Turn:
+        """Say that it cannot be done; on the way back, first have the plugin see the rest.
+
+        Nobody comes after the way back, and the node may be opened with what is left.
+        """
+        last = sight.report_on(journal.id)
+        if way is not Way.BACK or last is None or last.way is None:
+            return self._answers.fail(sight, journal, way, message)
+        ended = self._ended(sight, last, way)
+        return ended or self._restart(sight, replace(last, way=way), message)
+
+    def _ended(self, sight: Sight, last: Report | None, way: Way) -> Turn | None:
+        """Go on with what has failed already; ``None`` while it has not."""
+        if last is None or last.way is not way or not last.message:
+            return None
+        if last.phase is Phase.FAILED:
+            return self._answers.keep(sight, last, last.message)
+        return self.finish(sight, last) if last.phase is Phase.RESTARTING else None
 
     def _begin(self, sight: Sight, journal: Journal, way: Way) -> Turn:
         """Say that it starts before it starts."""
@@ -56,7 +78,7 @@ class Carrier:
         report = Report(journal.id, Phase.WORKING, way, since_s=now_s, boards=boards)
         return self._answers.write(sight, report, f"begin to go {way}")
 
-    def _do(self, sight: Sight, last: Report, work: Destroy | Create) -> Turn:
+    def _do(self, sight: Sight, journal: Journal, last: Report, work: Destroy | Create) -> Turn:
         """Destroy or create one instance, never by force."""
         answers = self._answers
         if last.phase not in {Phase.WORKING, Phase.BLOCKED}:
@@ -69,7 +91,7 @@ class Carrier:
         except NotFound:
             return Turn(f"{work}: it is gone already", answers.now_s())
         except (Refused, Diverged) as error:
-            return answers.advance(sight, last, Phase.FAILED, f"{work}: {error}")
+            return self.give_up(sight, journal, last.way, f"{work}: {error}")
         if last.phase is Phase.BLOCKED:
             return answers.advance(sight, last, Phase.WORKING)
         return Turn(str(work), answers.now_s())
@@ -83,19 +105,37 @@ class Carrier:
         if made.place != work.place or made.is_bare:
             raise Diverged(f"the driver made {made.place}")
 
-    def _finish(self, sight: Sight, last: Report) -> Turn:
+    def finish(self, sight: Sight, last: Report) -> Turn:
         """Have those replaced who read the instances only when they start."""
         if last.phase is Phase.DONE:
             return self._answers.keep(sight, last, "done")
-        cluster = self._ports.cluster
-        operands = operands_among(cluster.pods_on(self._settings.node))
         if last.phase is not Phase.RESTARTING:
-            self._ports.driver.refresh()
-            # Named before the first of them goes: their successors must not go too.
-            return self._answers.advance(sight, last, Phase.RESTARTING, replaced=operands.uids)
+            return self._restart(sight, last)
+        operands = self._operands()
         for pod in operands.old(last.replaced):
             if pod.deletion_s is None:
-                cluster.evict(pod.ref)
+                self._ports.cluster.evict(pod.ref)
         if operands.has_new_plugin(last.replaced):
-            return self._answers.advance(sight, last, Phase.DONE)
+            phase = Phase.FAILED if last.message else Phase.DONE
+            return self._answers.advance(sight, last, phase, last.message)
         return self._answers.again("waiting for the device plugin")
+
+    def _restart(self, sight: Sight, last: Report, failure: str = "") -> Turn:
+        """Say who is to be replaced before the first of them goes.
+
+        Their successors must not go too, whoever comes after a crash.
+        """
+        if not sight.fault:
+            self._ports.driver.refresh()
+        return self._answers.advance(
+            sight, last, Phase.RESTARTING, failure, replaced=self._operands().uids
+        )
+
+    def _operands(self) -> Operands:
+        return operands_among(self._ports.cluster.pods_on(self._settings.node))
+
+
+def _strange_boards(sight: Sight, last: Report | None) -> str:
+    if last is None or last.boards in {(), sight.uuids}:
+        return ""
+    return "the boards are not those that the rollout began with"

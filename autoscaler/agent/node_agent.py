@@ -5,13 +5,14 @@ that matters, so a crash at any point needs no path of its own.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import inf
 
 from autoscaler.agent.answers import Answers
 from autoscaler.agent.carrying import Carrier
 from autoscaler.agent.sight import Sight, look, mismatch
 from autoscaler.agent.turn import AgentPorts, AgentSettings, Turn
-from autoscaler.domain.agent_report import Phase, Report, way_of
+from autoscaler.domain.agent_report import Phase, Report, report_of, way_of
 from autoscaler.domain.board import Board, BoardInstance
 from autoscaler.domain.errors import ActuationError, Conflict
 from autoscaler.domain.marks import AGENT
@@ -64,13 +65,13 @@ class NodeAgent:
     def _report_fault(self, sight: Sight, journal: Journal | None) -> Turn:
         """Stop acting on boards that the driver has given up, and say so where it matters."""
         if journal is not None:
-            self._answers.fail(sight, journal, way_of(journal), sight.fault)
+            self._carrier.give_up(sight, journal, way_of(journal), sight.fault)
         return self._answers.again(sight.fault)
 
     def _idle(self, sight: Sight) -> Turn:
         """Show the GPUs as they are, and take away what a crash has left."""
         if AGENT in sight.node.annotations:
-            return self._answers.write(sight, None, "the rollout is over")
+            return self._end(sight)
         now_s = self._answers.now_s()
         due_s = self._answers.written_s + self._settings.report_s
         if not sight.is_reported and now_s >= due_s:
@@ -81,6 +82,14 @@ class NodeAgent:
             return self._remove(orphans)
         waits = ([] if sight.is_reported else [due_s]) + ([old_s] if orphans else [])
         return Turn("nothing to do", min(waits, default=inf))
+
+    def _end(self, sight: Sight) -> Turn:
+        """Take the last answer away, once the device plugin knows what there is."""
+        last = report_of(sight.node)
+        if last is None or last.is_settled:
+            return self._answers.write(sight, None, "the rollout is over")
+        is_under_way = last.phase is Phase.RESTARTING
+        return self._carrier.finish(sight, last if is_under_way else replace(last, message=""))
 
     def _remove(self, orphans: Bare) -> Turn:
         """Destroy one orphan; one that is refused is left alone until the next start."""

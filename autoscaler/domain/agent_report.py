@@ -88,6 +88,17 @@ class Report:
     boards: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether what the device plugin knows is what there is.
+
+        Nothing was done, or the plugin has started anew after it. A failure on the way
+        forward is followed by the way back, and only that is ended so.
+        """
+        if self.way is None or self.phase is Phase.DONE:
+            return True
+        return self.phase is Phase.FAILED and self.way is Way.BACK
+
     def to_text(self) -> str:
         """Return the value of the annotation."""
         fields = {

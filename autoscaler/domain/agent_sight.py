@@ -8,7 +8,7 @@ agent has answered this rollout: then it was read after the node was closed.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autoscaler.domain.advertised import advertises
+from autoscaler.domain.advertised import advertises, is_sane
 from autoscaler.domain.agent_report import Phase, Report, Way, report_of
 from autoscaler.domain.bundle import effective_request
 from autoscaler.domain.errors import ConfigError
@@ -16,7 +16,8 @@ from autoscaler.domain.evictions import uses_gpu
 from autoscaler.domain.geometry import GpuInstance
 from autoscaler.domain.inventory import Inventory, inventory_of
 from autoscaler.domain.objects import Node, Pod, PodRef
-from autoscaler.domain.resource import GPU
+from autoscaler.domain.pool import Strategy
+from autoscaler.domain.resource import GPU, supply_of
 from autoscaler.domain.rollout import Journal, Layout
 from autoscaler.domain.situation import Situation
 
@@ -83,6 +84,27 @@ def has_become(s: Situation, layout: Layout, way: Way) -> bool:
     if answer is None or answer.phase is not Phase.DONE:
         return False
     return shows(s.node, layout, s.journal.gpus) and advertises(s.node, layout.resources)
+
+
+def is_half_cut(node: Node) -> bool:
+    """Say whether the agent has begun something whose end it has not seen."""
+    report = report_of(node)
+    return report is not None and not report.is_settled
+
+
+def may_open(node: Node) -> bool:
+    """Say whether pods may be sent to a node that we have closed.
+
+    It must offer something, and nothing that is not there: where the agent died half
+    way, the device plugin still offers instances that it has destroyed.
+    """
+    if not is_sane(node) or is_half_cut(node):
+        return False
+    inventory = readable_inventory(node)
+    if inventory is None:
+        return True
+    strategies = (Strategy.MIXED, Strategy.SINGLE)
+    return any(advertises(node, supply_of(inventory.layout, own)) for own in strategies)
 
 
 def sitting(s: Situation) -> Sitting:

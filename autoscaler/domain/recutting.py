@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from autoscaler.domain.advertised import advertised
 from autoscaler.domain.agent_report import Phase, Way, way_of
-from autoscaler.domain.agent_sight import answer_to, shows
+from autoscaler.domain.agent_sight import answer_to, may_open, shows
 from autoscaler.domain.applying import recordon, settle
 from autoscaler.domain.reasons import Reason
 from autoscaler.domain.releasing import quarantine, release
@@ -37,9 +37,12 @@ def cut_back(s: Situation) -> Step:
     if step is not None:
         return step
     trouble = trouble_of(s)
-    if trouble:
-        return quarantine(s, f"{s.journal.reason}; the way back failed too: {trouble}")
-    return cutting(s)
+    if not trouble:
+        return cutting(s)
+    if not may_open(s.node) and not s.is_late and not is_silent(s):
+        # The device plugin has just started anew, and kubelet says so some seconds later.
+        return cutting(s)
+    return quarantine(s, f"{s.journal.reason}; the way back failed too: {trouble}")
 
 
 def way(s: Situation) -> Way:

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from autoscaler.domain.advertised import is_sane, paused_labels
+from autoscaler.domain.advertised import paused_labels
+from autoscaler.domain.agent_sight import may_open
 from autoscaler.domain.marks import ABORT, QUARANTINE
 from autoscaler.domain.quarantine import Quarantine, backoff_s
 from autoscaler.domain.rollout import Result
@@ -41,7 +42,7 @@ def release(
     if ABORT in s.node.annotations:
         annotations[ABORT] = None
     ours = s.node.unschedulable and not s.journal.was_unschedulable
-    stays = result is Result.QUARANTINED and not is_sane(s.node)
+    stays = result is Result.QUARANTINED and not may_open(s.node)
     notice = replace(NOTICES[result], message=message)
     if s.by_agent and result is Result.NO_RESPONSE:
         notice = replace(notice, reason=AGENT_MISSING)
@@ -76,7 +77,7 @@ def quarantine_change(
         result is Result.QUARANTINED
         and s.node.unschedulable
         and not s.journal.was_unschedulable
-        and not is_sane(s.node)
+        and not may_open(s.node)
     )
     entry = Quarantine(
         reason=reason,

@@ -6,7 +6,7 @@ cannot start since we changed it.
 
 from dataclasses import dataclass, replace
 
-from autoscaler.domain.advertised import is_sane
+from autoscaler.domain.agent_sight import is_half_cut, may_open
 from autoscaler.domain.history import RolloutRecord
 from autoscaler.domain.marks import ABORT, QUARANTINE, ROLLOUT
 from autoscaler.domain.objects import Node
@@ -95,8 +95,9 @@ def _quarantine(node: Node, now_s: float) -> PatchNode | None:
         return PatchNode(
             None, annotations={QUARANTINE: None}, unschedulable=opened, notice=notice
         )
-    recovered = entry.result is Result.QUARANTINED and is_sane(node)
-    if not ours or not (entry.is_over(now_s) or recovered):
+    recovered = entry.result is Result.QUARANTINED and may_open(node)
+    is_over = entry.is_over(now_s) and not is_half_cut(node)
+    if not ours or not (is_over or recovered):
         return None
     why = "it offers resources again" if recovered else "its back-off is over"
     return PatchNode(

@@ -360,3 +360,67 @@ def test_an_answer_to_a_journal_that_has_gone_on_is_not_written():
     assert own.report is None
     own.run(agent)
     assert own.report.phase is Phase.DONE
+
+
+# What is left behind.
+
+
+def test_a_way_back_that_fails_ends_with_a_new_plugin():
+    """The node may be opened with what is left, so that must be what is offered."""
+    own = desk(SMALL)
+    forward = order([SMALL], [HALVES])
+    own.ask(forward)
+    own.before = refusing("nvmlDeviceCreateGpuInstanceWithPlacement", 23)
+    agent = own.run()
+    assert (own.report.phase, own.report.way, own.evicted) == (Phase.FAILED, Way.FORWARD, [])
+    assert not own.report.is_settled
+    own.ask(replace(forward, state=State.ROLLING_BACK))
+    own.run(agent)
+    assert (own.report.phase, own.report.way) == (Phase.FAILED, Way.BACK)
+    assert "INSUFFICIENT_RESOURCES" in own.report.message
+    assert (own.report.is_settled, len(own.evicted)) == (True, 1)
+    assert own.advertised == own.devices == frozenset()
+
+
+def test_a_lost_board_on_the_way_back_ends_with_a_new_plugin_too():
+    """That needs no board."""
+    own = desk(SMALL)
+    forward = order([SMALL], [HALVES])
+    own.ask(forward)
+    agent = own.run()
+    own.ask(replace(forward, state=State.ROLLING_BACK))
+    own.before = refusing("nvmlDeviceGetUUID", 15)
+    own.turns(6, agent)
+    assert (own.report.phase, own.report.way) == (Phase.FAILED, Way.BACK)
+    assert "GPU_IS_LOST" in own.report.message
+    assert len(own.evicted) == 2
+
+
+def test_a_rollout_that_ended_without_us_is_ended_by_a_new_plugin():
+    """The loop gave up while we were dead half way, and the plugin offers what is gone."""
+    own = desk(SMALL)
+    own.ask(order([SMALL], [HALVES]))
+    own.turns(3)
+    assert own.advertised != own.devices
+    own.ask(None)
+    own.run()
+    assert own.advertised == own.devices
+    assert (own.report, len(own.evicted)) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    ("phase", "way", "settled"),
+    [
+        (Phase.SEEN, None, True),
+        (Phase.FAILED, None, True),
+        (Phase.WORKING, Way.FORWARD, False),
+        (Phase.BLOCKED, Way.FORWARD, False),
+        (Phase.RESTARTING, Way.BACK, False),
+        (Phase.FAILED, Way.FORWARD, False),
+        (Phase.FAILED, Way.BACK, True),
+        (Phase.DONE, Way.FORWARD, True),
+    ],
+)
+def test_what_was_begun_is_settled_by_a_new_plugin_only(phase, way, settled):
+    """Or when nothing was begun."""
+    assert Report("r", phase, way).is_settled is settled

@@ -315,21 +315,32 @@ def test_the_way_back_is_verified_like_the_way_forward():
 
 
 @pytest.mark.parametrize(
-    ("own", "after_s"),
+    ("own", "after_s", "opened"),
     [
-        (node(PLACES, Phase.FAILED, Way.BACK, report={"message": "lost"}), 1.0),
-        (node(PLACES, Phase.BLOCKED, Way.BACK, report={"message": "in use"}), 300.0),
-        (node(PLACES, Phase.WORKING, Way.BACK), 900.0),
-        (node(PLACES, Phase.FAILED, Way.FORWARD), 300.0),
+        (node(PLACES, Phase.FAILED, Way.BACK, report={"message": "lost"}), 1.0, False),
+        (node(PLACES, Phase.BLOCKED, Way.BACK, report={"message": "in use"}), 900.0, None),
+        (node(PLACES, Phase.WORKING, Way.BACK), 900.0, None),
+        (node(PLACES, Phase.FAILED, Way.FORWARD), 300.0, None),
     ],
     ids=["refused", "blocked", "late", "silent"],
 )
-def test_where_the_way_back_fails_too_the_node_is_left_alone(own, after_s):
-    """Open as long as it offers anything, with both reasons."""
+def test_where_the_way_back_fails_too_the_node_is_left_alone(own, after_s, opened):
+    """Open only where what it offers is what there is; with both reasons."""
     found = step(State.ROLLING_BACK, own, after_s, reason="no room")
     assert found.finish.result is Result.QUARANTINED
     assert found.finish.message.startswith("no room; the way back failed too: ")
-    assert found.unschedulable is False
+    assert found.unschedulable is opened
+    assert ('"cordoned":true' in found.annotations[QUARANTINE]) is (opened is None)
+
+
+def test_after_a_failed_way_back_kubelet_is_waited_for():
+    """It still shows what the device plugin knew before it started anew."""
+    stale = supply_of([BEFORE.counts, ONES.counts, ONES.counts])
+    report = {"message": "lost"}
+    own = node(PLACES, Phase.FAILED, Way.BACK, report=report, offers=stale)
+    assert step(State.ROLLING_BACK, own, 1.0).reason is WaitReason.RECONFIGURATION
+    found = step(State.ROLLING_BACK, own, 900.0)
+    assert (found.finish.result, found.unschedulable) == (Result.QUARANTINED, None)
 
 
 # The end that nobody saw.
