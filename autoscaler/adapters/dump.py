@@ -25,6 +25,7 @@ from autoscaler.adapters.kubernetes.objects import (
     quota_from,
 )
 from autoscaler.adapters.kubernetes.pods import pod_from
+from autoscaler.adapters.kubernetes.reading import mapping_at, text_at
 from autoscaler.adapters.prometheus.files import read_metrics
 from autoscaler.adapters.texts import source_of
 from autoscaler.domain.errors import ConfigError
@@ -39,6 +40,7 @@ from autoscaler.domain.objects import (
     PodGroup,
     Quota,
 )
+from autoscaler.domain.ownership import INSTASLICE
 from autoscaler.ports import RawObject
 
 __all__ = ["read_dumps", "read_metrics"]
@@ -53,6 +55,9 @@ GROUPS: Mapping[str, frozenset[str]] = {
     "PriorityClass": frozenset({"scheduling.k8s.io"}),
     "PodGroup": frozenset(kind.group for kind in POD_GROUPS),
     "ResourceSlice": frozenset(kind.group for kind in RESOURCE_SLICES),
+    # What InstaSlice and its successor keep for each of their nodes, named after it.
+    "Instaslice": frozenset({INSTASLICE}),
+    "NodeAccelerator": frozenset({INSTASLICE}),
     "ClusterPolicy": frozenset({CLUSTER_POLICIES.group}),
     **OUTLOOK_GROUPS,
 }
@@ -136,6 +141,8 @@ class Dump:
             "ConfigMap": self._take_config_map,
             "PodGroup": self._take_pod_group,
             "ResourceQuota": self._take_quota,
+            "Instaslice": self._take_partitioner,
+            "NodeAccelerator": self._take_partitioner,
             "ResourceSlice": lambda raw: self.claim_drivers.add(claim_driver_from(raw)),
             "PriorityClass": self._take_priority_class,
             "ClusterPolicy": self._take_cluster_policy,
@@ -164,6 +171,10 @@ class Dump:
     def _take_pod_group(self, raw: RawObject) -> None:
         group = pod_group_from(raw, self.notices)
         self.pod_groups.add((group.namespace, group.name), group)
+
+    def _take_partitioner(self, raw: RawObject) -> None:
+        name = text_at(mapping_at(raw, "metadata", []), "name")
+        self.claim_drivers.add(ClaimDriver(name, INSTASLICE))
 
     def _take_quota(self, raw: RawObject) -> None:
         quota = quota_from(raw, self.notices)

@@ -16,6 +16,8 @@ from autoscaler.domain.reasons import Hold, Reason
 from autoscaler.domain.resource import is_shared
 
 CLAIM_DRIVER = "gpu.nvidia.com"
+# The group of the objects that InstaSlice keeps for each of its nodes.
+INSTASLICE = "inference.redhat.com"
 MANAGER_LABEL = f"{DEPLOY_PREFIX}mig-manager"
 SHARING_LABEL = "nvidia.com/gpu.sharing-strategy"
 REPLICAS_SUFFIX = ".replicas"
@@ -25,6 +27,7 @@ MIG_LABELS = "nvidia.com/mig-"
 PARTITIONER_MARKS = {
     "hami.io/": "HAMi",
     "instaslice.redhat.com/": "InstaSlice",
+    "org.instaslice/": "InstaSlice",
     "mig.das.com/": "Dynamic Accelerator Slicer",
     "node-role.kubernetes.io/runai-dynamic-mig": "Run:ai",
     "nos.nebuly.com/": "nos",
@@ -146,6 +149,8 @@ def _partitioners(node: Node, drivers: frozenset[str], pods: Iterable[Pod]) -> l
     found = {*_owners(marks, PARTITIONER_MARKS), *_owners(names, PARTITIONER_PODS)}
     if CLAIM_DRIVER in drivers:
         found.add(f"the claim driver {CLAIM_DRIVER}")
+    if INSTASLICE in drivers:
+        found.add("InstaSlice")
     return sorted(found)
 
 

@@ -90,3 +90,35 @@ def test_a03_what_a_change_will_offer_serves_though_no_label_tells_the_board(
         ("gpu-1", "ChangeInProgress")
     ]
     assert [change["node"] for change in document["changes"]] == planned
+
+
+@pytest.mark.parametrize("kind", ["Instaslice", "NodeAccelerator"])
+def test_e10_an_object_of_another_partitioner_marks_the_node_it_is_named_after(
+    shell, tmp_path, kind
+):
+    """The node beside it is planned."""
+    theirs = {
+        "apiVersion": "inference.redhat.com/v1alpha1",
+        "kind": kind,
+        "metadata": {"name": "gpu-1", "namespace": "das-operator"},
+    }
+    path = write_dump(tmp_path, dump_node(), dump_node("gpu-2"), dump_pod(), theirs)
+    document = shell.plan(path).json
+    assert [(h["node"], h["reason"]) for h in document["holds"]] == [("gpu-1", "TwoOwners")]
+    assert "InstaSlice" in document["holds"][0]["message"]
+    assert [change["node"] for change in document["changes"]] == ["gpu-2"]
+
+
+@pytest.mark.parametrize(
+    ("value", "planned"), [("all", "gpu-2"), ("0,1", "gpu-2"), ("void", "gpu-1"), ("", "gpu-1")]
+)
+def test_e02_a_pod_that_names_devices_to_the_runtime_may_use_every_gpu(
+    shell, tmp_path, value, planned
+):
+    """Where NVIDIA's runtime is the default one, the variable is all it takes."""
+    env = [{"name": "NVIDIA_VISIBLE_DEVICES", "value": value}]
+    spec = {"containers": [{"name": "main", "image": "x", "env": env}]}
+    quiet = dump_pod("debug", {}, node="gpu-1", spec=spec)
+    path = write_dump(tmp_path, dump_node(), dump_node("gpu-2"), quiet, dump_pod())
+    (change,) = shell.plan(path).json["changes"]
+    assert change["node"] == planned

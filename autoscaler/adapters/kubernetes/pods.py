@@ -38,6 +38,8 @@ KEPT_ANNOTATIONS = (
 DEVICE_PATH = "/dev/nvidia"
 # The device plugin's marks for "this container gets this device" as a mount.
 DEVICE_MOUNT = "/var/run/nvidia-container-devices"
+DEVICE_VARIABLE = "NVIDIA_VISIBLE_DEVICES"
+NO_DEVICES = frozenset({"", "none", "void"})
 HOST_NAME = "kubernetes.io/hostname"
 # What the API server writes where nothing is said.
 DEFAULT_GRACE_S = 30.0
@@ -192,10 +194,24 @@ def _uses_gpu_runtime(spec: Mapping[str, object], faults: list[str]) -> bool:
             if path.startswith((DEVICE_PATH, DEVICE_MOUNT)):
                 return True
     # What is wrong with the containers themselves has been said where they are read.
+    containers = sequence_at(spec, "containers", [])
+    return any(_asks_for_devices(container, faults) for container in containers)
+
+
+def _asks_for_devices(container: Mapping[str, object], faults: list[str]) -> bool:
+    """Say whether a container names devices by a mount, or to NVIDIA's runtime by name.
+
+    Where that runtime is the default one, the variable is enough.
+    """
+    mounts = sequence_at(container, "volumeMounts", faults, "spec.containers.")
+    if any(
+        text_at(mount, "mountPath").startswith((DEVICE_PATH, DEVICE_MOUNT)) for mount in mounts
+    ):
+        return True
     return any(
-        text_at(mount, "mountPath").startswith((DEVICE_PATH, DEVICE_MOUNT))
-        for container in sequence_at(spec, "containers", [])
-        for mount in sequence_at(container, "volumeMounts", faults, "spec.containers.")
+        text_at(variable, "name") == DEVICE_VARIABLE
+        and text_at(variable, "value") not in NO_DEVICES
+        for variable in sequence_at(container, "env", [])
     )
 
 
