@@ -153,7 +153,7 @@ def draw_queues(alone: RunRecord, run: RunRecord, zone: str) -> go.Figure:
     """Draw how many instances of each profile are waited for over time, in both runs."""
     names = profiles_of(alone)
     figure = make_subplots(
-        rows=len(names),
+        rows=max(1, len(names)),
         cols=1,
         shared_xaxes=True,
         vertical_spacing=0.05,
