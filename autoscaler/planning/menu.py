@@ -169,7 +169,10 @@ class Menus:
             gone = Counts() if emptying is None else emptying.leaving
             before = gpu.counts.minus(gone)
             entries = [(self._gains(before, t.after), t) for t in targets]
-            entries.sort(key=lambda entry: -self._kept_slices(gpu, model, entry[1]))
+            # Where ceilings leave room, what nobody asked for fills it: an empty slice
+            # serves nobody for sure.
+            fill = model if allowed.limited else None
+            entries.sort(key=lambda e: (-self._kept_slices(gpu, model, e[1]), -filled(e, fill)))
             chosen = self._useful(entries, terms.capped, is_limited=bool(allowed.limited))
             chosen.sort(key=lambda entry: entry[0])
             menu += [(self._option(g, cost, gpu, emptying), t, cost) for g, t in chosen]
@@ -343,6 +346,14 @@ class Menus:
             for own, entry in enumerate(entries, start=1)
             if not any(is_beaten(own, other) for other in places if other != own)
         ]
+
+
+def filled(entry: Entry, model: GpuModel | None) -> int:
+    """Return the compute slices that a target fills; 0 without a model."""
+    if model is None:
+        return 0
+    slices = {profile.name: profile.compute_slices for profile in model.profiles}
+    return sum(slices.get(name, 0) * number for name, number in entry[1].after.items())
 
 
 def state_of(gpu: Gpu, driver: Driver) -> State:

@@ -172,3 +172,11 @@ def test_c12_every_form_of_a_resource_slice_marks_its_nodes(shell, tmp_path, pub
     assert [h["node"] for h in document["holds"] if h["reason"] == "TwoOwners"] == owned
     free = [name for name in ("gpu-1", "gpu-2") if name not in owned]
     assert [change["node"] for change in document["changes"]] == free[:1]
+
+
+def test_what_is_free_on_a_closed_node_is_not_told_as_free(shell, tmp_path):
+    """Nobody can take it, and a person would wonder why the pod waits."""
+    closed = dump_node("gpu-1", layout=[TWO_BIG], spec={"unschedulable": True})
+    path = write_dump(tmp_path, closed, dump_node("gpu-2"), dump_pod())
+    (line,) = shell.plan(path).json["demand"]
+    assert (line["free"], line["lacking"], line["servedByPlan"]) == (0, 1, 1)

@@ -130,6 +130,15 @@ def test_a_ceiling_may_need_a_layout_that_is_not_full():
     assert counts_after(fleet, plan) == Counts({"1g.5gb": 4})
 
 
+def test_slices_that_a_ceiling_frees_are_filled_with_what_is_allowed():
+    """Nobody asks for them, and an empty GPU could serve nobody at all."""
+    fleet = snapshot(fleet_node("node-a", [SEVEN_SMALL]), fleet_node("node-b", [SEVEN_SMALL]))
+    after = counts_after(fleet, plan_for(fleet, pool(ceilings={"1g.5gb": 3})))
+    slices = {"1g.5gb": 1, "2g.10gb": 2, "3g.20gb": 3, "4g.20gb": 4, "7g.40gb": 7}
+    assert after["1g.5gb"] <= 3
+    assert sum(slices[name] * number for name, number in after.items()) == 14
+
+
 def test_a_ceiling_may_hold_at_some_times_only():
     """In the night two large instances are allowed, and one where two spans overlap."""
     spans = tuple({**NIGHT, "days": ("tue",), "profiles": {"7g.40gb": n}} for n in (2, 1, 2))
