@@ -14,6 +14,7 @@ from autoscaler.domain.history import RolloutRecord
 from autoscaler.domain.memory import NO_MEMORY, Memory
 from autoscaler.domain.plan import Plan
 from autoscaler.domain.rollout import Journal
+from autoscaler.planning.persistence import Sightings
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class CycleMemory:
     digest: str = ""
     due_s: float = 0.0
     plan: Plan | None = None
-    proposals: Mapping[str, float] = field(default_factory=dict)
+    proposals: Sightings = field(default_factory=dict)
     journals: Mapping[str, Journal] = field(default_factory=dict)
     refusals: Mapping[str, str] = field(default_factory=dict)
     history: tuple[RolloutRecord, ...] = ()

@@ -62,7 +62,8 @@ def propose(
     snapshot = assess(observation, policy, metrics, now_s, sight.memory)
     demand = demand_of(snapshot, observation, policy, metrics, now_s)
     demand = look_ahead(demand, observation, policy, now_s)
-    plan = make_plan(snapshot, demand, policy, now_s, PlannerSettings(history=sight.values))
+    settings = PlannerSettings(sight.values, standing.history)
+    plan = make_plan(snapshot, demand, policy, now_s, settings)
     gated = gate(plan, snapshot, policy, now_s, standing)
     journals = {n.name: n.journal for n in snapshot.nodes if n.journal is not None}
     gated = without_troubled_pools(gated, journals)

@@ -25,7 +25,7 @@ from autoscaler.domain.reasons import Block, Reason
 from autoscaler.domain.rollout import Journal, State
 from autoscaler.domain.snapshot import FleetNode, Snapshot
 from autoscaler.planning.gate import Standing, gate
-from autoscaler.planning.persistence import persistence_due
+from autoscaler.planning.persistence import Sightings, persistence_due
 
 TROUBLED = frozenset({State.REPAIRING, State.ROLLING_BACK})
 
@@ -49,7 +49,7 @@ class Basis:
 
 
 def persisted(
-    plan: Plan, proposals: Mapping[str, float], policy: Policy, now_s: float
+    plan: Plan, proposals: Sightings, policy: Policy, now_s: float
 ) -> tuple[NodeChange, ...]:
     """Return the changes that nothing blocks and that were proposed for long enough."""
     return tuple(
@@ -59,10 +59,9 @@ def persisted(
     )
 
 
-def _is_due(
-    change: NodeChange, proposals: Mapping[str, float], policy: Policy, now_s: float
-) -> bool:
-    due_s = persistence_due(change, proposals, policy.planning.persistence_s)
+def _is_due(change: NodeChange, proposals: Sightings, policy: Policy, now_s: float) -> bool:
+    interval_s = policy.loop.interval_s
+    due_s = persistence_due(change, proposals, policy.planning, interval_s)
     return due_s is not None and now_s >= due_s
 
 

@@ -3,7 +3,7 @@
 A cycle whose inputs are unchanged ends before planning, unless one of these is due.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from autoscaler.control.outcome import View
 from autoscaler.domain.history import RolloutRecord
@@ -15,6 +15,7 @@ from autoscaler.domain.quarantine import Quarantine
 from autoscaler.domain.schedule import FloorSpan
 from autoscaler.domain.window import closes_at_s, next_edge_s, next_open_s
 from autoscaler.planning.peaks import edges_s, peaks_of
+from autoscaler.planning.persistence import Sightings
 
 HOUR_S = 3600.0
 # Waits inside blocks that no timer here tells exactly, such as a doubled back-off.
@@ -26,7 +27,7 @@ def next_due_s(
     policy: Policy,
     *,
     plan: Plan,
-    proposals: Mapping[str, float],
+    proposals: Sightings,
     history: Iterable[RolloutRecord],
 ) -> float:
     """Return the first moment after the view at which a plan may come out otherwise.
@@ -50,7 +51,10 @@ def next_due_s(
         *_calendar(policy, now_s),
         *edges_s(peaks_of(policy, view.observation.announcements), policy, now_s),
         *_ages(view, policy),
-        *(since_s + policy.planning.persistence_s for since_s in proposals.values()),
+        *(
+            sighting.due_s(policy.planning, policy.loop.interval_s)
+            for sighting in proposals.values()
+        ),
         *_rests(history, policy),
     ]
     if any(change.blocked_by for change in plan.changes):
@@ -96,6 +100,9 @@ def _rests(history: Iterable[RolloutRecord], policy: Policy) -> Iterator[float]:
     for record in history:
         yield record.ended_at_s + policy.disruption.cooldown_s
         yield record.started_at_s + HOUR_S
+        # Until then more must be won to undo it, and less and less.
+        yield record.ended_at_s + policy.planning.undo_within_s / 2
+        yield record.ended_at_s + policy.planning.undo_within_s
 
 
 def failures_due_s(memory: Memory) -> Iterator[float]:

@@ -118,7 +118,8 @@ def test_what_a_former_leader_remembers_does_not_count_any_more():
     first.is_alive = True
     stage.run(31)
     assert first.outcomes[-1].standing.is_leader
-    assert min(first.outcomes[-1].memory.proposals.values()) == START_S + 140
+    sightings = first.outcomes[-1].memory.proposals.values()
+    assert min(own.since_s for own in sightings) == START_S + 140
     assert not first.outcomes[-1].journals
 
 

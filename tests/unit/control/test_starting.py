@@ -11,6 +11,7 @@ from autoscaler.domain.journal_json import journal_to_text
 from autoscaler.domain.objects import Observation
 from autoscaler.domain.reasons import Block, Reason
 from autoscaler.domain.rollout import State
+from autoscaler.planning.persistence import Sighting, proposal_of
 from tests.builders import NOW_S, fleet_node, node
 from tests.fleets import policy
 from tests.outcomes import plan
@@ -29,12 +30,12 @@ def rolling(own=None, **changes):
 
 def test_a_proposal_starts_when_it_was_there_for_long_enough():
     """And nothing blocks it."""
-    key = f"node-a/{TARGET_NAME}"
+    key = proposal_of(SEEN, SEEN.gpus[0])
     for since_s, starts in ((NOW_S - 60.0, True), (NOW_S - 59.0, False)):
-        found = persisted(plan(SEEN), {key: since_s}, policy(), NOW_S)
+        found = persisted(plan(SEEN), {key: Sighting(since_s, 3, NOW_S)}, policy(), NOW_S)
         assert bool(found) is starts
     blocked = replace(SEEN, blocked_by=(Block(Reason.PAUSED, "paused"),))
-    assert persisted(plan(blocked), {key: 0.0}, policy(), NOW_S) == ()
+    assert persisted(plan(blocked), {key: Sighting(0.0, 3, NOW_S)}, policy(), NOW_S) == ()
     assert persisted(plan(SEEN), {}, policy(), NOW_S) == ()
 
 

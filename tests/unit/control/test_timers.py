@@ -9,6 +9,7 @@ from autoscaler.domain.policy import DailySpan, DemandRules, Disruption, Pending
 from autoscaler.domain.quarantine import Quarantine
 from autoscaler.domain.reasons import Block, Reason
 from autoscaler.domain.rollout import Result
+from autoscaler.planning.persistence import Sighting
 from tests.builders import NOW_S, node, pod
 from tests.fleets import policy, pool
 from tests.outcomes import plan, view
@@ -68,7 +69,7 @@ def test_ages_of_pods_and_nodes():
 
 def test_proposals_and_rests():
     """A proposal has persisted, a node has rested, the hour's budget is free."""
-    assert due(proposals={"node-a/x": NOW_S - 20.0}) == 40.0
+    assert due(proposals={"node-a/0/x": Sighting(NOW_S - 20.0, 2, NOW_S)}) == 40.0
     record = RolloutRecord("node-a", NOW_S - 300.0, NOW_S - 60.0, Result.DONE)
     assert due(history=(record,)) == 1740.0
     assert due(policy(disruption=Disruption(cooldown_s=0.0)), history=(record,)) == 3300.0
