@@ -19,7 +19,6 @@ from autoscaler.cli.demo_report import draw_comparison, draw_factors, factors_of
 from autoscaler.cli.demo_run import AutoscaledRun, run_alone, run_autoscaled
 from autoscaler.cli.exit_codes import ExitCode
 from autoscaler.cli.output import console
-from autoscaler.cli.plan_summary import counted
 from autoscaler.domain.errors import ConfigError
 from autoscaler.simulation.comparison import compare
 from autoscaler.simulation.scenario import (
@@ -109,8 +108,8 @@ def conclude(out: Console, run: AutoscaledRun) -> ExitCode:
         return ExitCode.ERROR
     changed = len({change.record.node for change in run.changes if change.is_done})
     out.print(
-        f"\nNo node is cordoned, and {counted(changed, 'node')} that changed advertise what"
-        " was planned for them."
+        f"\nNo node is cordoned, and every node that changed ({changed}) advertises what was"
+        " planned for it."
     )
     return ExitCode.OK
 

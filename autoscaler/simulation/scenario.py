@@ -27,9 +27,8 @@ from autoscaler.simulation.workload import Task, resource_of, tasks_of
 # Draws of the past that the starting mix is tuned on; more change it by an instance or two.
 PAST_DRAWS = 4
 # Arrivals of the trace are dense from day 115 on, and its last day is cut off. Of its
-# three blocks of eight hours these have the longest jobs, so that the fewest pods fill a
-# fleet.
-PAST, PRESENT = Hours(115, 133, 8, 16), Hours(134, 147, 8, 16)
+# three blocks of eight hours, most jobs arrive in this one.
+PAST, PRESENT = Hours(115, 133, 16, 24), Hours(134, 147, 16, 24)
 MIG_RESOURCE = "nvidia.com/mig-"
 
 
