@@ -126,6 +126,9 @@ def _kept(node: Binary, pairs: Iterable[tuple[Element, float | None]]) -> Vector
 
 
 def _combine_sets(node: Binary, left: Vector, right: Vector) -> Vector:
+    if node.operator == "or" and not right:
+        # Default queries ask for metrics under several names, of which most are absent.
+        return left
     signature = _signature(node.matching)
     in_left = {signature(element.labels) for element in left}
     in_right = {signature(element.labels) for element in right}
