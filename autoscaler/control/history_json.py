@@ -22,8 +22,8 @@ def history_to_text(history: Iterable[RolloutRecord]) -> str:
 def history_from_text(text: str) -> tuple[RolloutRecord, ...]:
     """Read records; one that cannot be read is left out, for history decides little.
 
-    What it decides, cooldown and the hourly budget, concerns its last hour; a node that
-    must be left alone says so itself.
+    What it decides, cooldown and the hourly budget, concerns its last hour, and which
+    layouts failed; a node that must be left alone says so itself.
     """
     try:
         found = json.loads(text)
@@ -81,6 +81,7 @@ def _to_json(record: RolloutRecord) -> dict[str, object]:
         "serves": list(record.serves),
         "served": record.served,
         "gpus": list(record.gpus),
+        "refused": record.refused,
     }
 
 
@@ -112,6 +113,7 @@ def _from_json(item: Mapping[str, object]) -> RolloutRecord | None:
         serves=tuple(str(pod) for pod in serves),
         served=served if isinstance(served, int) else None,
         gpus=_indexes(gpus),
+        refused=item.get("refused") is True,
     )
 
 

@@ -14,6 +14,7 @@ from autoscaler.control.leadership import Leadership
 from autoscaler.control.looking import Onlooker
 from autoscaler.control.outside import Outside
 from autoscaler.domain.aftermath import infer_end
+from autoscaler.domain.applying import REFUSED
 from autoscaler.domain.errors import AutoscalerError, Conflict, Refused
 from autoscaler.domain.history import RolloutRecord
 from autoscaler.domain.journal_json import journal_to_text
@@ -255,4 +256,5 @@ def record_of(node: str, journal: Journal, finish: Finish, now_s: float) -> Roll
         cost=journal.cost,
         serves=journal.serves,
         gpus=journal.gpus,
+        refused=REFUSED in journal.reason,
     )

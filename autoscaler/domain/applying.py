@@ -31,6 +31,9 @@ from autoscaler.domain.steps import (
     WriteConfiguration,
 )
 
+# What a journal says of a layout that was tried and could not be made.
+REFUSED = "MIG manager reports failed"
+
 
 def apply(s: Situation) -> Step:
     """Return the next step of a node that was asked for its target."""
@@ -123,7 +126,7 @@ def recordon(s: Situation) -> Step | None:
 def trouble_of(s: Situation) -> str:
     """Return what is wrong with the change, empty while it may still succeed."""
     if s.has_failed:
-        return "MIG manager reports failed"
+        return REFUSED
     if s.is_late:
         paused = ", ".join(paused_labels(s.node))
         state = manager_state(s.node) or "none"

@@ -29,6 +29,8 @@ class RolloutRecord:
         How many of these had left the queue some time after; ``None`` not yet measured.
     gpus
         Indexes of the GPUs it re-cut; empty where that was not recorded.
+    refused
+        Whether MIG manager tried to make the layout and said that it failed.
     """
 
     node: str
@@ -46,6 +48,7 @@ class RolloutRecord:
     serves: tuple[str, ...] = ()
     served: int | None = None
     gpus: tuple[int, ...] = ()
+    refused: bool = False
 
     @property
     def duration_s(self) -> float:

@@ -84,6 +84,7 @@ class Reason(StrEnum):
     NODE_BUDGET = "NodeBudget"
     HOURLY_BUDGET = "HourlyBudget"
     COOLDOWN = "Cooldown"
+    LAYOUT_REFUSED = "LayoutRefused"
     MIN_GAIN = "MinGain"
     NOT_PERSISTENT = "NotPersistent"
     NOT_LEADER = "NotLeader"

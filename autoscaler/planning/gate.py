@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.history import RolloutRecord
+from autoscaler.domain.marks import MIG_CONFIG
 from autoscaler.domain.plan import NodeChange, Plan, StoppedBy
 from autoscaler.domain.policy import Driver, Policy
 from autoscaler.domain.quantity import format_duration
@@ -25,6 +26,9 @@ from autoscaler.planning.timing import Timing, moment, timing
 OF_PLANNER = frozenset(
     {Reason.METRICS_MISSING, Reason.HOLDERS_UNPROVEN, Reason.EVICTION_DISABLED}
 )
+
+# A layout that failed fails again; only another driver or another board would help.
+REFUSED_S = 7 * 86400.0
 
 # MIG manager fails on a name that it does not find in the file it reads.
 OF_CONFIGURATIONS = frozenset({Reason.OPERATOR_CONFIG, Reason.UNREADABLE})
@@ -139,6 +143,7 @@ def _change_blocks(case: _Case, change: NodeChange) -> Iterator[Block]:
         change.estimated_s, disturbs(case.nodes.get(change.node), change)
     )
     yield from _cooldown(case, change)
+    yield from _refused(case, change)
     least, price = case.policy.planning.min_gain, change.price
     if price.gain < least * price.cost:
         yield Block(
@@ -192,6 +197,29 @@ def _cooldown(case: _Case, change: NodeChange) -> Iterator[Block]:
             Reason.COOLDOWN,
             f"{last}; {why}: it rests for {format_duration(wait_s)}, until {moment(until_s)}",
         )
+
+
+def _refused(case: _Case, change: NodeChange) -> Iterator[Block]:
+    """Yield the block of a layout that MIG manager could not make elsewhere in the pool.
+
+    One node that has it proves that it can be made, and then the fault was the other's.
+    """
+    config = change.config_name
+    mine = [r for r in case.standing.history if (r.pool, r.after) == (change.pool, config)]
+    failed = [r for r in mine if r.refused and r.ended_at_s + REFUSED_S > case.now_s]
+    proven = any(r.result is Result.DONE for r in mine) or any(
+        node.pool == change.pool and node.node.labels.get(MIG_CONFIG) == config
+        for node in case.nodes.values()
+        if not node.holds
+    )
+    if not failed or proven:
+        return
+    last = max(failed, key=lambda record: record.ended_at_s)
+    yield Block(
+        Reason.LAYOUT_REFUSED,
+        f"MIG manager could not make {config} on node {last.node} and no node of pool"
+        f" {change.pool} has it; not tried again before {moment(last.ended_at_s + REFUSED_S)}",
+    )
 
 
 def _aborted_in_a_row(records: list[RolloutRecord]) -> int:

@@ -401,3 +401,49 @@ def test_nothing_starts_while_mig_manager_reads_another_file():
     assert reasons(policy(), nodes=nodes) == [[Reason.OPERATOR_CONFIG]]
     by_agent = replace(fleet(3, a={"driver": Driver.AGENT}), holds=held)
     assert reasons(policy(), nodes=by_agent) == [[]]
+
+
+def failed_record(**fields):
+    """Return the record of a layout that MIG manager could not make on another node."""
+    own = RolloutRecord(
+        node="node-z",
+        started_at_s=NOON - 7200.0,
+        ended_at_s=NOON - 3600.0,
+        result=Result.ROLLED_BACK,
+        pool="pool",
+        after=change().config_name,
+        refused=True,
+    )
+    return replace(own, **fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "blocked"),
+    [
+        ({}, True),
+        ({"result": Result.QUARANTINED}, True),
+        ({"refused": False}, False),
+        ({"after": "another"}, False),
+        ({"pool": "another"}, False),
+        ({"ended_at_s": NOON - 8 * 86400.0}, False),
+    ],
+)
+def test_e06_a_layout_that_failed_is_not_tried_on_another_node(fields, blocked):
+    """What only came late, in another pool, or long ago is no reason."""
+    known = Standing(history=(failed_record(**fields),))
+    (found,) = blocks(policy(), of=plan(change()), standing=known)
+    assert ([reason for reason, _ in found] == [Reason.LAYOUT_REFUSED]) is blocked
+    if blocked:
+        assert "node node-z" in found[0][1]
+        assert "2026-03-09" in found[0][1]
+
+
+def test_e06_a_node_that_has_the_layout_proves_it():
+    """Then the fault was the node's, and the others may have it."""
+    done = failed_record(node="node-y", result=Result.DONE, refused=False)
+    known = Standing(history=(failed_record(), done))
+    assert reasons(policy(), of=plan(change()), standing=known) == [[]]
+    labels = {"nvidia.com/mig.config": change().config_name}
+    has_it = snapshot(fleet_node("node-a"), fleet_node("node-b", node=node(labels=labels)))
+    known = Standing(history=(failed_record(),))
+    assert reasons(policy(), of=plan(change()), nodes=has_it, standing=known) == [[]]
