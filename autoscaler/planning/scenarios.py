@@ -114,7 +114,7 @@ def _taken_apart(
         return np.zeros((leads, record.samples.shape[1])), record.samples
     hours = record.hours[: record.number]
     coming = record.hours[record.number : record.number + leads]
-    age_s = record.grid.step_s * np.arange(record.number - 1, -1, -1)
+    age_s = record.grid.step_s * np.arange(record.number - 1, -1, -1, dtype=np.float64)
     fading = _fading(age_s, recall)
     found = [season_of(own, hours, fading, record.grid.step_s) for own in record.samples.T]
     level = np.array([own.level[coming] for own in found]).T
@@ -201,7 +201,8 @@ def _weights(
     The fewer of those there are, the more all other hours count: so the forecast widens.
     """
     last = record.number - 1
-    fading = _fading(record.grid.step_s * (last - origins), recall)
+    age_s = np.asarray(record.grid.step_s * (last - origins), dtype=np.float64)
+    fading = _fading(age_s, recall)
     own = fading * (record.hours[origins] == record.hours[last])
     alike = float(own.sum() ** 2 / (own**2).sum()) if own.any() else 0.0
     weights = recall.prior_hours * fading / fading.sum()

@@ -107,8 +107,8 @@ def _means(
     values: FloatArray, slots: IntArray, weights: FloatArray, number: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return the mean of each slot, 0 where nothing is known, and its weight."""
-    total = np.bincount(slots, weights, number)
-    summed = np.bincount(slots, values * weights, number)
+    total = np.asarray(np.bincount(slots, weights, number), dtype=np.float64)
+    summed = np.asarray(np.bincount(slots, values * weights, number), dtype=np.float64)
     return np.divide(summed, total, out=np.zeros(number), where=total > 0), total
 
 

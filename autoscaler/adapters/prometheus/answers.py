@@ -44,13 +44,12 @@ def answer_from(query: str, found: object) -> Answer:
             f"query {query}: the result is a {data.get('resultType')}, "
             "an instant vector is needed; change the query"
         )
-    samples, notices = samples_in(query, data["result"])
+    result = data["result"]
+    samples, notices = samples_in(query, result if isinstance(result, list) else ())
     return Answer(samples, warnings_in(answer, data), notices)
 
 
-def data_in(
-    query: str, found: object
-) -> tuple[Mapping[str, object], Mapping[str, list[object]]]:
+def data_in(query: str, found: object) -> tuple[Mapping[str, object], Mapping[str, object]]:
     """Return a successful answer and its data, which holds a list of results."""
     if not isinstance(found, dict):
         raise QueryFailed(f"query {query}: the answer is not a JSON object")
