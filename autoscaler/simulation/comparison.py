@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 
 from autoscaler.simulation.figures import PodTimes
@@ -43,7 +44,7 @@ def compare(
     ]
     for profile in profiles_of(alone):
         name = f"waiting time for {profile}, mean"
-        rows.append(row(name, "s", lambda run, p=profile: mean(waits_of(run, p))))
+        rows.append(row(name, "s", partial(_mean_wait, profile=profile)))
     rows += [
         row("served", "slice-hours", lambda run: run.served / HOUR_S),
         row("jobs started", "", lambda run: sum(p.started_s is not None for p in run.pods)),
@@ -53,6 +54,10 @@ def compare(
         Row("changes given up or undone", "", 0, len(changes) - len(done)),
     ]
     return tuple(rows)
+
+
+def _mean_wait(run: RunRecord, profile: str) -> float:
+    return mean(waits_of(run, profile))
 
 
 def profiles_of(run: RunRecord) -> tuple[str, ...]:

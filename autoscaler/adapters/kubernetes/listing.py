@@ -22,8 +22,6 @@ from autoscaler.adapters.kubernetes.kinds import (
 from autoscaler.adapters.kubernetes.kueue import kueue_from
 from autoscaler.adapters.kubernetes.nodes import node_from
 from autoscaler.adapters.kubernetes.objects import (
-    COMPONENT,
-    MANAGER,
     budget_from,
     claim_driver_from,
     config_map_from,
@@ -36,6 +34,7 @@ from autoscaler.adapters.kubernetes.objects import (
 from autoscaler.adapters.kubernetes.pods import pod_from
 from autoscaler.domain.announcement import Announcement
 from autoscaler.domain.errors import ActuationError, NotFound, ObservationError, Refused
+from autoscaler.domain.mig_manager import COMPONENT, MANAGER
 from autoscaler.domain.objects import ClaimDriver, ConfigMap, Observation, PodGroup
 from autoscaler.domain.queueing import Kueue
 from autoscaler.ports import (
