@@ -47,6 +47,8 @@ SortKey = tuple[
     float,
 ]
 
+Address = tuple[str, str, SortKey, bool]
+
 
 @dataclass(frozen=True, slots=True)
 class GpuMenu:
@@ -129,6 +131,9 @@ class Menus:
     margins: Margins
     horizon: Horizon
     _made: dict[tuple[int, str, SortKey, float], GpuMenu] = field(default_factory=dict)
+    _chosen: dict[Address, list[tuple[Emptying | None, list[Entry]]]] = field(
+        default_factory=dict
+    )
     _supplies: dict[Counts, Counts] = field(default_factory=dict)
 
     def of_gpu(self, gpu: Gpu, node: FleetNode, zone: int) -> GpuMenu:
@@ -151,6 +156,24 @@ class Menus:
     def _make(
         self, gpu: Gpu, node: FleetNode, model: GpuModel, *, zone: int, key: SortKey
     ) -> GpuMenu:
+        menu: list[tuple[Option, Target, Cost]] = []
+        for emptying, chosen in self._choices(gpu, node, model, key):
+            cost = self.gpu_cost(gpu, node, zone, emptying).with_margin(key[-1])
+            menu += [(self._option(g, cost, gpu, emptying), t, cost) for g, t in chosen]
+        return GpuMenu(
+            key,
+            tuple(option for option, _, _ in menu),
+            tuple(target for _, target, _ in menu),
+            tuple(cost for _, _, cost in menu),
+        )
+
+    def _choices(
+        self, gpu: Gpu, node: FleetNode, model: GpuModel, key: SortKey
+    ) -> list[tuple[Emptying | None, list[Entry]]]:
+        """Return what a GPU may become by who leaves for it; prices play no part in it."""
+        address = (node.pool, model.key, key, gpu.is_idle)
+        if address in self._chosen:
+            return self._chosen[address]
         terms = self.pools[node.pool]
         allowed = terms.allowed[model.key]
         leaving = self.departures.at(gpu, node)
@@ -163,9 +186,8 @@ class Menus:
                 if emptying is None:
                     continue
             found.setdefault((target.way, emptying), []).append(target)
-        menu: list[tuple[Option, Target, Cost]] = []
+        result: list[tuple[Emptying | None, list[Entry]]] = []
         for (_, emptying), targets in found.items():
-            cost = self.gpu_cost(gpu, node, zone, emptying).with_margin(key[-1])
             gone = Counts() if emptying is None else emptying.leaving
             before = gpu.counts.minus(gone)
             entries = [(self._gains(before, t.after), t) for t in targets]
@@ -175,13 +197,9 @@ class Menus:
             entries.sort(key=lambda e: (-self._kept_slices(gpu, model, e[1]), -filled(e, fill)))
             chosen = self._useful(entries, terms.capped, is_limited=bool(allowed.limited))
             chosen.sort(key=lambda entry: entry[0])
-            menu += [(self._option(g, cost, gpu, emptying), t, cost) for g, t in chosen]
-        return GpuMenu(
-            key,
-            tuple(option for option, _, _ in menu),
-            tuple(target for _, target, _ in menu),
-            tuple(cost for _, _, cost in menu),
-        )
+            result.append((emptying, chosen))
+        self._chosen[address] = result
+        return result
 
     def _option(self, gains: Gains, cost: Cost, gpu: Gpu, emptying: Emptying | None) -> Option:
         """Return an option; one of a GPU that may be in use is one of windows."""
