@@ -15,6 +15,8 @@ HOLD = f"{PREFIX}hold"
 RESERVED = f"{PREFIX}reserved"
 QUARANTINE = f"{PREFIX}quarantine"
 ABORT = f"{PREFIX}abort"
+# The rollout after which somebody else set another configuration: told once.
+OVERRULED = f"{PREFIX}overruled"
 
 # On our ConfigMaps.
 PAUSE = f"{PREFIX}pause"

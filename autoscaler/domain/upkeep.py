@@ -1,18 +1,20 @@
 """Marks on nodes without a rollout: what is to be cleaned up, each cycle anew.
 
-Quarantine that is over, a request to abort that came too late, and a node whose pods
-cannot start since we changed it.
+Quarantine that is over, a request to abort that came too late, a node whose pods cannot
+start since we changed it, and one whose layout somebody else has changed since.
 """
 
 from dataclasses import dataclass, replace
 
 from autoscaler.domain.agent_sight import is_half_cut, may_open
 from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.marks import ABORT, QUARANTINE, ROLLOUT
+from autoscaler.domain.marks import ABORT, MIG_CONFIG, OVERRULED, QUARANTINE, ROLLOUT
 from autoscaler.domain.objects import Node
 from autoscaler.domain.opening import failures_so_far
+from autoscaler.domain.pool import Driver
 from autoscaler.domain.quarantine import Quarantine, backoff_s
 from autoscaler.domain.reasons import Reason
+from autoscaler.domain.releasing import FOREIGN_HOLD_S
 from autoscaler.domain.rollout import Result
 from autoscaler.domain.snapshot import FleetNode
 from autoscaler.domain.steps import Notice, PatchNode
@@ -45,6 +47,7 @@ def upkeep_of(
         return None
     patch = (
         _closing(node, last, first_backoff_s, now_s)
+        or _overruled(node, last, now_s)
         or _quarantine(node.node, now_s)
         or _late_abort(node.node)
     )
@@ -77,6 +80,47 @@ def _closing(
         unschedulable=True,
         notice=Notice("MigStartFailures", message, warning=True),
     )
+
+
+def _overruled(node: FleetNode, last: RolloutRecord | None, now_s: float) -> PatchNode | None:
+    """Leave a node alone whose configuration somebody else has set since our change.
+
+    Writing ours back would make two writers cut the node in turns for ever. The mark
+    says for which change this was told, so that it is told once and can be cleared.
+    """
+    config = node.node.labels.get(MIG_CONFIG)
+    if last is None or last.result is not Result.DONE or not last.after:
+        return None
+    is_told = node.node.annotations.get(OVERRULED) == last.rollout
+    is_younger = node.node.created_s > last.ended_at_s
+    if config == last.after or is_told or is_younger or node.driver is not Driver.MIG_MANAGER:
+        return None
+    writer = f" by {node.node.config_writer}" if node.node.config_writer else ""
+    message = (
+        f"mig.config was set to {config or 'nothing'}{writer} after our change to {last.after};"
+        " left so, and the node alone"
+    )
+    entry = Quarantine(
+        reason=Reason.FOREIGN_CONFIG,
+        message=message,
+        since_s=now_s,
+        until_s=now_s + FOREIGN_HOLD_S,
+        attempt=failures_so_far(node.node),
+        cordoned=_left_closed(node.node),
+        rollout=last.rollout,
+        result=Result.FOREIGN,
+    )
+    return PatchNode(
+        None,
+        annotations={QUARANTINE: entry.to_text(), OVERRULED: last.rollout},
+        notice=Notice("MigForeignConfig", message, warning=True),
+    )
+
+
+def _left_closed(node: Node) -> bool:
+    """Say whether a quarantine of before left the node closed: then we open it again."""
+    text = node.annotations.get(QUARANTINE)
+    return text is not None and Quarantine.from_text(text).cordoned
 
 
 def _quarantine(node: Node, now_s: float) -> PatchNode | None:

@@ -2,8 +2,15 @@
 
 from autoscaler.domain.reasons import Reason
 from autoscaler.domain.rollout import Result
-from tests.loops import Replica, auto_policy, is_closed, world_with_namespace
-from tests.worlds import CONFIG, HALVES, ONE, THREE, devices, label, task
+from tests.loops import (
+    Replica,
+    annotate,
+    auto_policy,
+    create_pod,
+    is_closed,
+    world_with_namespace,
+)
+from tests.worlds import CONFIG, HALVES, ONE, THREE, devices, label, set_labels, task
 
 LARGE = "all-3g.20gb"
 AT_ONCE = {"budgets": {"nodes": 1, "perHour": 9}}
@@ -40,3 +47,24 @@ def test_e06_a_layout_that_failed_is_not_tried_on_the_next_node():
     changes = [c for o in replica.outcomes if o.plan is not None for c in o.plan.changes]
     last = [c for c in changes if c.node == "n2"][-1]
     assert Reason.LAYOUT_REFUSED in {block.reason for block in last.blocked_by}
+
+
+def test_e09_a_value_that_comes_back_after_our_change_is_accepted():
+    """A pool's template owns the label: the node is left alone for a day, and told."""
+    world = world_with_namespace(HALVES)
+    world.submit([task(f"job-{i}", {ONE: 1}, run_s=10.0) for i in range(7)])
+    replica = Replica(world, auto_policy(disruption={"cooldown": "1m"}))
+    wait_until(world, lambda: replica.records)
+    set_labels(world, {CONFIG: LARGE})
+    world.run_for(300)
+    for index in range(7):
+        create_pod(world, f"new-{index}", requests={ONE: 1}, owner=("ReplicaSet", "web"))
+    world.run_for(3600)
+    assert [r.result for r in replica.records] == [Result.DONE]
+    assert {n: k for n, k in devices(world).items() if k} == {THREE: 2}
+    holds = {h.reason for h in replica.outcomes[-1].view.snapshot.holds}
+    assert holds == {Reason.FOREIGN_CONFIG}
+    assert not is_closed(world)
+    annotate(world, "n1", quarantine="clear")
+    world.run_for(600)
+    assert [r.result for r in replica.records] == [Result.DONE, Result.DONE]

@@ -6,7 +6,7 @@ import pytest
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.marks import ABORT, QUARANTINE, ROLLOUT
+from autoscaler.domain.marks import ABORT, OVERRULED, QUARANTINE, ROLLOUT
 from autoscaler.domain.quarantine import Quarantine
 from autoscaler.domain.reasons import Hold, Reason
 from autoscaler.domain.rollout import Result
@@ -55,6 +55,46 @@ def test_after_its_time_it_is_opened_and_failures_stay_counted():
     step = quarantined(now_s=NOW_S + 60.0, **BROKEN)
     assert step.unschedulable is False
     assert Quarantine.from_text(step.annotations[QUARANTINE]).attempt == 2
+
+
+RECUT = replace(LAST, after="all-3g.20gb")
+
+
+def overruled(annotations=None, last=RECUT, **changes):
+    """Return what a node needs that carries another value than our change gave it."""
+    labels = {"nvidia.com/mig.config": "all-1g.5gb"}
+    return patch_of(annotations, last, labels=labels, **{"created_s": NOW_S - 9e5, **changes})
+
+
+def test_e09_a_value_set_after_our_change_is_left_and_the_node_with_it():
+    """For a day, with the writer's name; two writers would cut it in turns for ever."""
+    step = overruled(config_writer="pool-controller")
+    entry = Quarantine.from_text(step.annotations[QUARANTINE])
+    assert (entry.reason, entry.until_s) == (Reason.FOREIGN_CONFIG, NOW_S + 86400.0)
+    assert "all-1g.5gb by pool-controller after our change to all-3g.20gb" in entry.message
+    assert step.labels == {}
+    assert step.unschedulable is None
+    assert step.notice.warning
+
+
+def test_e09_it_is_told_once_for_each_change_of_ours():
+    """So that an operator can clear it, and so that it ends."""
+    assert overruled({OVERRULED: "r"}) is None
+    assert overruled({OVERRULED: "an older one"}) is not None
+
+
+def test_e09_our_own_value_and_what_we_never_finished_are_no_foreign_ones():
+    """Nor is the template's value on a node that was made anew under the name."""
+    assert overruled(last=replace(RECUT, after="all-1g.5gb")) is None
+    assert overruled(last=replace(RECUT, result=Result.ABORTED)) is None
+    assert overruled(last=None) is None
+    assert overruled(created_s=NOW_S - 50.0) is None
+
+
+def test_e09_a_node_that_we_had_closed_is_not_forgotten():
+    """The new entry still says who opens it."""
+    step = overruled({QUARANTINE: ENTRY.to_text()}, unschedulable=True)
+    assert Quarantine.from_text(step.annotations[QUARANTINE]).cordoned
 
 
 def test_a_person_who_opened_it_is_respected():
