@@ -56,10 +56,21 @@ def changes_of(
             queue = queues.get(want, [])
             served += queue[: max(0, number)]
             queues[want] = queue[max(0, number) :]
-        seconds = expected_out_of_service_s(own.move.node.driver, policy)
+        acts = _num_acts(own.move)
+        seconds = expected_out_of_service_s(own.move.node.driver, policy, acts)
         seconds += own.move.wait_s
         changes.append(_change(own, tuple(served), seconds))
     return tuple(changes)
+
+
+def _num_acts(move: NodeMove) -> int:
+    """Count the instances that are destroyed or created, where their places are known."""
+    number = 0
+    for place, target in move.targets:
+        before, after = move.node.gpus[place].geometry, target.geometry
+        if before is not None and after is not None:
+            number += len(set(before.instances) ^ set(after.instances))
+    return number
 
 
 def _change(priced: PricedMove, serves: tuple[PodRef, ...], seconds: float) -> NodeChange:

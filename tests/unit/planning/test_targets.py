@@ -98,3 +98,13 @@ def test_of_limited_profiles_fewer_may_be_made():
 def test_the_expected_time_adds_up_the_waits(driver, seconds):
     """The wait for late bindings runs beside the wait for the configuration."""
     assert expected_out_of_service_s(driver, policy()) == seconds
+
+
+def test_the_agent_takes_longer_for_more_instances():
+    """One after the other; MIG manager's time is mostly that of its waits."""
+    few, many = (
+        expected_out_of_service_s(Driver.AGENT, policy(), number) for number in (3, 63)
+    )
+    assert many - few == pytest.approx(60 * 1.2)
+    same = {expected_out_of_service_s(Driver.MIG_MANAGER, policy(), n) for n in (3, 63)}
+    assert len(same) == 1
