@@ -42,6 +42,10 @@ class Problem:
         Who may leave a GPU.
     horizon
         How long changes serve.
+    menus
+        What GPUs may become, and the price of it.
+    zone_of
+        Index of each node's zone by its name.
     """
 
     mix: Mix
@@ -52,6 +56,8 @@ class Problem:
     worth: Worth
     crowd: Crowd
     horizon: Horizon
+    menus: Menus
+    zone_of: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +137,7 @@ def state_problem(
         rules=tuple(_rule(rule, zones, worth, heaviest) for rule in rules),
         limits=crowd.room,
     )
-    return Problem(mix, fleet, groups, hedges, rules, worth, crowd, horizon)
+    return Problem(mix, fleet, groups, hedges, rules, worth, crowd, horizon, menus, zone_of)
 
 
 def _all_rules(

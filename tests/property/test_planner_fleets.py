@@ -12,6 +12,7 @@ from autoscaler.domain.placement import is_valid
 from autoscaler.domain.policy import Driver
 from autoscaler.domain.snapshot import Snapshot
 from autoscaler.planning.answer import SolverLimits
+from autoscaler.planning.baselines.score import BASELINES, score
 from autoscaler.planning.optimizer import settle
 from autoscaler.planning.planner import PlannerSettings, make_plan
 from autoscaler.planning.problem import state_problem
@@ -167,3 +168,18 @@ def test_more_capacity_is_never_worth_less(moment):
     plan = make_plan(fleet, demand, own, NOW_S)
     larger = make_plan(more, replace(demand, groups=groups), own, NOW_S)
     assert plan.optimality.objective <= larger.optimality.objective + 0.01
+
+
+@settings(max_examples=25)
+@given(moments())
+def test_a_plan_is_never_worse_than_greedy_planners_and_nos(moment):
+    """Up to its gap, at the same prices; and none of them is better than the bound."""
+    fleet, demand, driver = moment
+    own = policy(pool(driver=driver))
+    plan = make_plan(fleet, demand, own, NOW_S)
+    optimality = plan.optimality
+    allowed = optimality.gap * abs(optimality.bound) + 0.01
+    for baseline in BASELINES.values():
+        other = score(fleet, baseline(fleet, demand), demand, own)
+        assert other.objective <= optimality.objective + allowed
+        assert other.objective <= optimality.bound + 0.01

@@ -1,0 +1,171 @@
+"""Boards: GPUs that a greedy planner fills, one instance after the other.
+
+Held instances stay where they are. Of a GPU that may be cut, everything else may go; of
+any other, only its free instances may be taken.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.demand import DemandGroup
+from autoscaler.domain.geometry import Geometry, GpuInstance
+from autoscaler.domain.placement import (
+    is_valid,
+    is_within,
+    limits_of,
+    mask_of,
+    place,
+    placements,
+    used_by,
+)
+from autoscaler.domain.policy import Driver, Strategy
+from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.resource import parse_resource, resource_name, supply_of
+from autoscaler.domain.snapshot import FleetNode, Gpu, Snapshot
+from autoscaler.planning.fleet import is_movable
+from autoscaler.planning.targets import pinned_of
+
+
+@dataclass(slots=True)
+class Board:
+    """One GPU while it is filled.
+
+    Parameters
+    ----------
+    node, place
+        Name of the node, and position of the GPU on it.
+    present
+        What it holds; placements of its own choice where none are known.
+    pinned
+        Instances that stay.
+    is_open
+        Whether it may be cut.
+    placed
+        Instances that were given to pods, also those that were there.
+    clears
+        Whether free instances go that nothing was put in the place of.
+    """
+
+    node: str
+    place: int
+    model: GpuModel
+    present: Geometry
+    pinned: Geometry
+    is_open: bool
+    placed: list[GpuInstance] = field(default_factory=list)
+    clears: bool = False
+
+    @property
+    def resources(self) -> dict[str, str]:
+        """Resource name of each profile of the model."""
+        return {p.name: resource_name(p.name) for p in self.model.profiles}
+
+    @property
+    def taken(self) -> Geometry:
+        """Instances that are held or given away."""
+        return Geometry((*self.pinned.instances, *self.placed))
+
+    @property
+    def free_slices(self) -> int:
+        """Memory slices that are neither held nor given away."""
+        return self.model.memory_slices - mask_of(self.taken).bit_count()
+
+    def starts_for(self, profile: str) -> list[GpuInstance]:
+        """Return where an instance of a profile may be put, the lowest start first.
+
+        Instances that are there and free come before all others.
+        """
+        mask = mask_of(self.taken)
+        found = [
+            p.instance
+            for p in placements(self.model)
+            if p.instance.profile == profile and not p.mask & mask
+        ]
+        there = [i for i in found if i in self.present.instances]
+        if not self.is_open:
+            return there
+        counts = self.taken.counts.plus({profile: 1})
+        if not is_within(used_by(self.model, counts), limits_of(self.model)):
+            return there
+        return there + [i for i in found if i not in there]
+
+    @property
+    def after(self) -> Geometry:
+        """What it becomes: free instances stay where nothing was put in their place."""
+        own = self.taken
+        for instance in () if self.clears else self.present.instances:
+            overlaps = mask_of(own) & mask_of(Geometry((instance,)))
+            if not overlaps and is_valid(self.model, own.plus(instance)):
+                own = own.plus(instance)
+        return own
+
+
+def boards_of(snapshot: Snapshot) -> list[Board]:
+    """Return the boards of a fleet, in order of nodes and GPUs."""
+    return [board for node in snapshot.nodes for board in _boards_on(node)]
+
+
+def _boards_on(node: FleetNode) -> Iterator[Board]:
+    if node.model is None or node.strategy is not Strategy.MIXED:
+        return
+    movable = is_movable(node) and not node.reserved
+    for number, gpu in enumerate(node.gpus):
+        found = _geometries(gpu, node.model) if gpu.mig_enabled else None
+        if found is None:
+            continue
+        present, pinned = found
+        may_cut = gpu.is_idle or (node.driver is Driver.AGENT and gpu.geometry is not None)
+        yield Board(node.name, number, node.model, present, pinned, movable and may_cut)
+
+
+def _geometries(gpu: Gpu, model: GpuModel) -> tuple[Geometry, Geometry] | None:
+    if gpu.geometry is not None:
+        return gpu.geometry, pinned_of(gpu) or Geometry()
+    present = place(model, gpu.counts)
+    if present is None:
+        return None
+    held, pinned = dict(gpu.held), []
+    for instance in present.instances:
+        if held.get(instance.profile, 0):
+            held[instance.profile] -= 1
+            pinned.append(instance)
+    return present, Geometry(tuple(pinned))
+
+
+def refilled(snapshot: Snapshot, boards: Iterable[Board]) -> Snapshot:
+    """Return the fleet after its boards were cut as filled."""
+    after = {(board.node, board.place): board.after for board in boards}
+    return replace(snapshot, nodes=tuple(_recut(node, after) for node in snapshot.nodes))
+
+
+def _recut(node: FleetNode, after: dict[tuple[str, int], Geometry]) -> FleetNode:
+    gpus, gone, come = [], Counts(), Counts()
+    for number, gpu in enumerate(node.gpus):
+        own = after.get((node.name, number))
+        if own is None or own.counts == gpu.counts:
+            gpus.append(gpu)
+            continue
+        gone, come = gone.plus(supply_of([gpu.counts])), come.plus(supply_of([own.counts]))
+        geometry = own if gpu.geometry is not None else None
+        gpus.append(replace(gpu, counts=own.counts, geometry=geometry))
+    return replace(node, gpus=tuple(gpus), supply=node.supply.plus(come).minus(gone))
+
+
+def models_of(boards: Iterable[Board]) -> tuple[GpuModel, ...]:
+    """Return the models of boards, by key."""
+    found = {board.model.key: board.model for board in boards}
+    return tuple(found[key] for key in sorted(found))
+
+
+def size_of(group: DemandGroup, models: Iterable[GpuModel]) -> tuple[int, int]:
+    """Return memory and compute slices of a pod, by the first model that has what it asks."""
+    memory = compute = 0
+    known = tuple(models)
+    for resource, number in group.bundle.items():
+        found = (model.profile(parse_resource(model, resource) or "") for model in known)
+        profile = next((own for own in found if own is not None), None)
+        if profile is not None:
+            memory += number * profile.memory_slices
+            compute += number * profile.compute_slices
+    return memory, compute
