@@ -50,6 +50,7 @@ MARKS = {
     "karpenter.sh/do-not-disrupt": "true",
     "cluster-autoscaler.kubernetes.io/scale-down-disabled": "true",
 }
+WHOLE = ({"7g.40gb": 1}, None)
 SHOWN = 200
 BEFORE_LABEL = {"closed", "draining"}
 
@@ -66,12 +67,18 @@ class Rules:
         Nodes that must never be written.
     closed_by_people
         Nodes cordoned by somebody else at this moment.
+    relabelled
+        Nodes whose configuration somebody else has set: their ways are their own.
+    is_punctual
+        Whether the clocks of all replicas agree with the server's.
     """
 
     policy: Policy
     nodes: int = 1
     off_limits: set[str] = field(default_factory=set)
     closed_by_people: set[str] = field(default_factory=set)
+    relabelled: set[str] = field(default_factory=set)
+    is_punctual: bool = True
 
 
 @dataclass
@@ -154,6 +161,7 @@ class Audit:
         old, new = journal_of(before), journal_of(after)
         if old is None and new is not None:
             self._check_start(name, new)
+            self._check_marks(name, before, new)
         if label_of(before) != label_of(after):
             self._check_label(name, old, new)
         was, now = is_closed(before), is_closed(after)
@@ -188,7 +196,7 @@ class Audit:
         out = {
             n["metadata"]["name"]
             for n in self._client.list(NODES).items
-            if is_closed(n) or journal_of(n) is not None
+            if (is_closed(n) or journal_of(n) is not None) and not is_ignored(n)
         }
         if len(out) > self.rules.nodes:
             self.fault("I2", f"{name} starts while out of service: {sorted(out)}")
@@ -198,6 +206,18 @@ class Audit:
         for counts in journal["target"]["layout"]:
             if counts is not None and not fits(model, Counts(counts)):
                 self.fault("I12", f"{name}: {counts}")
+
+    def _check_marks(self, name: str, node: RawObject, journal: Mapping[str, Any]) -> None:
+        """Check that nobody has asked us to keep away from a node that we begin with."""
+        marks = node["metadata"].get("annotations", {})
+        for mark in ("hold", "ignore"):
+            if marks.get(PREFIX + mark) == "true":
+                self.fault("I4", f"{name} starts, though marked {mark}")
+        changed = [journal["target"]["layout"][i] for i in journal["gpus"]]
+        if marks.get(PREFIX + "reserved") == "true" and any(c not in WHOLE for c in changed):
+            self.fault("I4", f"{name} is cut, though reserved: {changed}")
+        if is_closed(node) and name in self.rules.closed_by_people:
+            self.fault("I4", f"{name} starts, though people closed it")
 
     def _check_label(
         self, name: str, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None
@@ -268,6 +288,12 @@ class Audit:
                 found.append(pod["metadata"]["name"])
         return found
 
+    def forget(self, name: str) -> None:
+        """Take a node for a new one, with marks and a configuration of its own."""
+        self._nodes.pop(name, None)
+        self.rules.closed_by_people.discard(name)
+        self.rules.relabelled.add(name)
+
     def check(self) -> None:
         """Fail with all that was violated so far."""
         assert not self.faults, "\n".join(self.faults)
@@ -291,10 +317,10 @@ class Audit:
         for key in MARKS:
             if marks.get(key) != first.get(key):
                 self.fault("I8", f"{name}: {key} is {marks.get(key)}, was {first.get(key)}")
-        if ABORT in marks:
+        if ABORT in marks and not is_ignored(node):
             self.fault("I8", f"{name} keeps a request to abort")
         paused = [k for k, v in node["metadata"]["labels"].items() if v == PAUSED]
-        if paused and QUARANTINE not in marks:
+        if paused and QUARANTINE not in marks and name not in self.rules.relabelled:
             self.fault("I8", f"{name} keeps paused {paused}")
 
     def _check_records(self) -> None:
@@ -316,6 +342,8 @@ class Audit:
 
     def _check_rests(self, records: list[dict[str, Any]]) -> None:
         """Check that each node rested between two rollouts."""
+        if not self.rules.is_punctual:
+            return
         cooldown_s = self.rules.policy.disruption.cooldown_s
         ended_s: dict[str, float] = {}
         for record in sorted(records, key=lambda r: r["startedAt"]):
@@ -353,6 +381,11 @@ def label_of(node: RawObject) -> str | None:
 def is_closed(node: RawObject) -> bool:
     """Say whether a node is cordoned."""
     return bool(node["spec"].get("unschedulable"))
+
+
+def is_ignored(node: RawObject) -> bool:
+    """Say whether people have taken a node out of the fleet."""
+    return (node["metadata"].get("annotations") or {}).get(PREFIX + "ignore") == "true"
 
 
 def leaves_closed(node: RawObject) -> bool:
