@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from autoscaler.domain.marks import (
     DO_NOT_DISRUPT,
     KARPENTER_DO_NOT_DISRUPT,
+    KARPENTER_DO_NOT_EVICT,
     LOST_WORK,
     MIRROR,
     SAFE_TO_EVICT,
@@ -27,6 +28,15 @@ class Evictions:
 
     allowed: tuple[PodRef, ...] = ()
     refused: tuple[PodNote, ...] = ()
+
+
+def is_job(pod: Pod) -> bool:
+    """Say whether a pod works towards an end of its own, so that an eviction undoes work.
+
+    Training operators and workflow engines own pods themselves, under many names; what
+    they have in common is that the pods do not restart for ever.
+    """
+    return pod.owner is not None and (pod.owner.kind.endswith("Job") or not pod.restarts)
 
 
 def holds_device(pod: Pod) -> bool:
@@ -56,11 +66,11 @@ def protected_until_s(pod: Pod) -> float | None:
     A duration counts from the start of the pod; what cannot be read protects for
     ever. A pod with opposite marks is protected.
     """
-    if pod.annotations.get(SAFE_TO_EVICT, "").strip().lower() == "false":
+    if pod.annotations.get(SAFE_TO_EVICT, "true").strip().lower() != "true":
         return float("inf")
     ends = [
         _mark_ends_s(pod, pod.annotations[name])
-        for name in (DO_NOT_DISRUPT, KARPENTER_DO_NOT_DISRUPT)
+        for name in (DO_NOT_DISRUPT, KARPENTER_DO_NOT_DISRUPT, KARPENTER_DO_NOT_EVICT)
         if pod.annotations.get(name, "false").strip().lower() != "false"
     ]
     return max(ends, default=None)
@@ -147,7 +157,7 @@ def refusal(
 def _by_kind(pod: Pod, rules: EvictionRules, now_s: float) -> PodNote | None:
     """Refuse what comes back at once or cannot be evicted at all."""
     del rules, now_s
-    if MIRROR in pod.annotations:
+    if MIRROR in pod.annotations or (pod.owner is not None and pod.owner.kind == "Node"):
         return PodNote(pod.ref, Reason.MIRROR_POD, "it is a static pod of its node")
     if pod.owner is not None and pod.owner.kind == "DaemonSet":
         message = f"DaemonSet {pod.owner.name} would bring it back at once, cordoned or not"
@@ -174,7 +184,7 @@ def _by_policy(pod: Pod, rules: EvictionRules, now_s: float) -> PodNote | None:
         return PodNote(pod.ref, Reason.EVICTION_DISABLED, "disruption.eviction is off")
     if pod.owner is None and not rules.unowned:
         return PodNote(pod.ref, Reason.UNOWNED_POD, "nothing would create it again")
-    if pod.owner is not None and pod.owner.kind == "Job" and not rules.jobs:
+    if is_job(pod) and not rules.jobs:
         return PodNote(pod.ref, Reason.JOB_POD, "disruption.eviction.jobs is off")
     return None
 

@@ -30,6 +30,8 @@ DO_NOT_DISRUPT = f"{PREFIX}do-not-disrupt"
 LOST_WORK = f"{PREFIX}lost-work"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 KARPENTER_DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+# What Karpenter's first versions called it; many manifests still do.
+KARPENTER_DO_NOT_EVICT = "karpenter.sh/do-not-evict"
 MIRROR = "kubernetes.io/config.mirror"
 
 # What keeps node autoscalers away from a node that is being changed.

@@ -3,7 +3,12 @@
 import pytest
 
 from autoscaler.domain.evictions import refusal
-from autoscaler.domain.marks import DO_NOT_DISRUPT, KARPENTER_DO_NOT_DISRUPT, SAFE_TO_EVICT
+from autoscaler.domain.marks import (
+    DO_NOT_DISRUPT,
+    KARPENTER_DO_NOT_DISRUPT,
+    KARPENTER_DO_NOT_EVICT,
+    SAFE_TO_EVICT,
+)
 from autoscaler.domain.objects import Owner
 from autoscaler.domain.policy import EvictionRules
 from autoscaler.domain.reasons import Reason
@@ -50,6 +55,9 @@ def test_a_clear_no_holds_nothing(shell, tmp_path, value):
         ({KARPENTER_DO_NOT_DISRUPT: "True"}, True),
         ({KARPENTER_DO_NOT_DISRUPT: "False"}, False),
         ({SAFE_TO_EVICT: "False"}, True),
+        ({SAFE_TO_EVICT: "no"}, True),
+        ({SAFE_TO_EVICT: "True"}, False),
+        ({KARPENTER_DO_NOT_EVICT: "true"}, True),
         ({SAFE_TO_EVICT: "true", KARPENTER_DO_NOT_DISRUPT: "true"}, True),
         ({}, False),
     ],
@@ -64,6 +72,29 @@ def test_g09_what_is_no_duration_and_not_false_protects_a_pod(annotations, is_pr
     )
     note = refusal(own, EVICTING, (), NOW_S)
     assert (note is not None and note.reason is Reason.PROTECTED) is is_protected
+
+
+@pytest.mark.parametrize(
+    ("kind", "restarts", "reason"),
+    [
+        ("Job", False, Reason.JOB_POD),
+        ("PyTorchJob", True, Reason.JOB_POD),
+        ("Workflow", False, Reason.JOB_POD),
+        ("RayCluster", False, Reason.JOB_POD),
+        ("Node", True, Reason.MIRROR_POD),
+        ("DaemonSet", True, Reason.DAEMON_SET_POD),
+        ("ReplicaSet", True, None),
+        ("StatefulSet", True, None),
+        ("RayCluster", True, None),
+    ],
+)
+def test_g09_pods_that_end_by_themselves_are_jobs_whoever_owns_them(kind, restarts, reason):
+    """An eviction undoes their work; a policy may allow it."""
+    own = pod(owner=Owner(kind, "x"), restarts=restarts)
+    note = refusal(own, EVICTING, (), NOW_S)
+    assert (None if note is None else note.reason) is reason
+    if reason is Reason.JOB_POD:
+        assert refusal(own, EvictionRules(enabled=True, jobs=True), (), NOW_S) is None
 
 
 def test_a_node_that_is_being_deleted_is_no_supply_and_no_target(shell, tmp_path):
