@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.objects import Observation
 from autoscaler.domain.plan import Plan
 from autoscaler.domain.plan_json import plan_to_json
+from autoscaler.domain.reasons import Reason
 
 
 def show_plan(
@@ -74,16 +76,30 @@ def show_plan(
     return exit_code_of(found.plan) if detailed_exitcode else ExitCode.OK
 
 
+# Why a pod that waits for GPUs is no reason for a change.
+SET_ASIDE = frozenset(
+    {
+        Reason.CLAIMS,
+        Reason.GANG_INCOMPLETE,
+        Reason.GATED,
+        Reason.NOMINATED,
+        Reason.OVER_QUOTA,
+        Reason.TOO_YOUNG,
+    }
+)
+
+
 def advice_on(found: Proposal, observation: Observation) -> Iterator[str]:
     """Yield what owners of waiting pods should know, those of one kind together."""
+    aside = Counter(n.reason.value for n in found.demand.ignored if n.reason in SET_ASIDE)
+    if aside:
+        kinds = ", ".join(f"{number} {reason}" for reason, number in sorted(aside.items()))
+        yield f"pending pods that are no demand: {kinds}; explain says why for each"
     waiting = {pod for group in found.demand.groups for pod in group.pods}
     odd = [p for p in observation.pods if p.ref in waiting and several_instances(p)]
     if odd:
         names = some_text(str(pod.ref) for pod in odd)
-        yield (
-            f"{len(odd)} waiting pods ask for several GPU instances in one container"
-            f" ({names}): a CUDA process uses one of them"
-        )
+        yield f"several GPU instances in one container ({names}): a CUDA process uses one"
 
 
 def with_notices(plan: Plan, notices: tuple[str, ...]) -> Plan:

@@ -110,6 +110,18 @@ def test_c04_several_instances_in_one_container_are_warned_of(shell, tmp_path):
     assert not [n for n in shell.plan(one).json["notices"] if "CUDA" in n]
 
 
+def test_c02_pods_that_are_no_demand_are_told_by_their_number(shell, tmp_path):
+    """A person who misses one of them in the plan knows where to ask."""
+    gated = dump_pod("gated", spec={"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]})
+    claims = {"resourceClaims": [{"name": "mig", "resourceClaimTemplateName": "mig-1g"}]}
+    claiming = dump_pod("claiming", {}, spec=claims)
+    path = write_dump(tmp_path, dump_node(), gated, claiming, dump_pod("runs", node="gpu-1"))
+    (said,) = [n for n in shell.plan(path).json["notices"] if "no demand" in n]
+    assert "1 Claims, 1 Gated" in said
+    plain = write_dump(tmp_path, dump_node(), dump_pod(), name="plain.json")
+    assert not [n for n in shell.plan(plain).json["notices"] if "no demand" in n]
+
+
 def test_a_pod_that_asks_for_no_gpu_is_told_so(shell, tmp_path):
     """It may be pending for many reasons, and none of them is ours."""
     path = write_dump(tmp_path, dump_node(), dump_pod("web", {"cpu": 1}))
