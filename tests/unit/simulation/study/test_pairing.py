@@ -1,0 +1,70 @@
+"""Paired comparisons."""
+
+from math import inf
+
+import pytest
+
+from autoscaler.simulation.study.outcome import JobTimes, Outcome
+from autoscaler.simulation.study.pairing import Ratio, Verdict, geometric_mean, ratio_of
+from autoscaler.simulation.study.splits import DAY_S
+from tests.studies import WHOLE, jobs
+
+
+def outcome(completions, days=None):
+    rows = [
+        (DAY_S * (k if days is None else days[k]), 1, WHOLE) for k in range(len(completions))
+    ]
+    times = [
+        JobTimes(job, job.arrival_s, None if own is None else job.arrival_s + own)
+        for job, own in zip(jobs(*rows), completions, strict=True)
+    ]
+    return Outcome("x", tuple(times), 0.0)
+
+
+def test_the_ratio_is_that_of_the_means():
+    """Ten days at half the time: better, without doubt."""
+    ratio = ratio_of(outcome([50.0] * 10), outcome([100.0] * 10))
+    assert (ratio.value, ratio.low, ratio.high) == (0.5, 0.5, 0.5)
+    assert ratio.verdict is Verdict.BETTER
+
+
+def test_a_difference_inside_the_noise_is_a_tie():
+    """Better on every other day and worse on the rest."""
+    own = outcome([50.0, 160.0] * 5)
+    ratio = ratio_of(own, outcome([100.0] * 10))
+    assert ratio.value == pytest.approx(1.05)
+    assert ratio.low < 1 < ratio.high
+    assert ratio.verdict is Verdict.TIE
+    assert not ratio.exceeds(1.01)
+
+
+def test_a_clear_loss_exceeds_a_limit():
+    """Two percent worse on each day, beyond a limit of one."""
+    ratio = ratio_of(outcome([102.0] * 5), outcome([100.0] * 5))
+    assert ratio.exceeds(1.01)
+    assert not ratio.exceeds(1.02)
+    assert ratio.verdict is Verdict.WORSE
+
+
+def test_the_same_seed_gives_the_same_interval():
+    """And jobs of one day are drawn together."""
+    own, other = outcome([50.0, 70.0, 90.0]), outcome([60.0, 60.0, 60.0])
+    assert ratio_of(own, other, seed=3) == ratio_of(own, other, seed=3)
+    one_day = ratio_of(outcome([50.0, 70.0], [0, 0]), outcome([60.0, 60.0], [0, 0]))
+    assert one_day == Ratio(1.0)
+    assert one_day.verdict is Verdict.TIE
+
+
+def test_whoever_leaves_jobs_waiting_for_ever_is_worse():
+    """And where the other one does, there is nothing to compare."""
+    done, lost = outcome([1.0, 1.0]), outcome([1.0, None])
+    assert ratio_of(lost, done).value == inf
+    assert ratio_of(lost, done).verdict is Verdict.WORSE
+    assert ratio_of(done, lost).value is None
+    assert ratio_of(lost, done).as_json()["ratio"] is None
+
+
+def test_the_geometric_mean_of_cases():
+    """0.5 and 2 cancel out."""
+    assert geometric_mean([0.5, 2.0]).value == pytest.approx(1.0)
+    assert geometric_mean([]).value is None
