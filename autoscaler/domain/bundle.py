@@ -4,6 +4,8 @@ The amounts are those the scheduler reserves, which is not the sum of all contai
 init containers run one after another, sidecars run beside everything after them.
 """
 
+from collections.abc import Iterable
+
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.objects import Container, Pod
 from autoscaler.domain.resource import PREFIX, is_gpu_resource
@@ -64,6 +66,22 @@ def effective_compute(pod: Pod) -> tuple[int, int]:
         tuple((c, Counts({CPU: c.cpu_milli, MEMORY: c.memory_bytes})) for c in pod.containers)
     )
     return peak[CPU], peak[MEMORY]
+
+
+def compute_of_others(pods: Iterable[Pod]) -> dict[str, tuple[int, int]]:
+    """Return the CPU (thousandths) and memory (bytes) that pods without GPUs take.
+
+    By node name. Pods with GPUs come and go with what is cut for them, so what they take
+    is no lasting lack; those that are on their way out take nothing for long.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for pod in pods:
+        if pod.node is None or pod.is_finished or pod.deletion_s is not None:
+            continue
+        if not effective_request(pod):
+            own, before = effective_compute(pod), found.get(pod.node, (0, 0))
+            found[pod.node] = before[0] + own[0], before[1] + own[1]
+    return found
 
 
 def _peak(asked: tuple[tuple[Container, Counts], ...]) -> Counts:

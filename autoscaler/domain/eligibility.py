@@ -1,8 +1,9 @@
 """Eligibility: which nodes may take a pod, whatever they offer at the moment.
 
 It follows the scheduler's filters that do not depend on other pods: node selector,
-required affinity, taints, and CPU and memory against the size of the node. What only
-our own rollout did to a node is looked through, because it is undone at its end.
+required affinity, taints, and CPU and memory against the size of the node, less what
+pods without GPUs take. What only our own rollout did to a node is looked through,
+because it is undone at its end.
 """
 
 from collections.abc import Iterable, Mapping
@@ -52,9 +53,14 @@ class Eligibility:
     ----------
     nodes
         Nodes that pods may be bound to now or after an open rollout.
+    taken
+        CPU and memory on each node that stay taken whatever becomes of its GPUs.
     """
 
-    def __init__(self, nodes: Iterable[FleetNode]) -> None:
+    def __init__(
+        self, nodes: Iterable[FleetNode], taken: Mapping[str, tuple[int, int]] | None = None
+    ) -> None:
+        self._taken = taken or {}
         self._nodes = {node.name: node.node for node in nodes}
         self._by_label: dict[tuple[str, str], set[str]] = {}
         for name, node in self._nodes.items():
@@ -101,10 +107,18 @@ class Eligibility:
             others = tuple(t for t in self._taints[name] if t.key != UNSCHEDULABLE.key)
             is_only_closed = self._tolerates(others, needs.tolerations)
             return "cordoned" if is_only_closed else "with a taint it does not tolerate"
-        if node.cpu_milli is not None and needs.cpu_milli > node.cpu_milli:
-            return "with too few CPUs"
-        if node.memory_bytes is not None and needs.memory_bytes > node.memory_bytes:
-            return "with too little memory"
+        return self._shortage(needs, node)
+
+    def _shortage(self, needs: Needs, node: Node) -> str:
+        cpu_milli, memory_bytes = self._taken.get(node.name, (0, 0))
+        for asked, there, taken, what in (
+            (needs.cpu_milli, node.cpu_milli, cpu_milli, "with too few CPUs"),
+            (needs.memory_bytes, node.memory_bytes, memory_bytes, "with too little memory"),
+        ):
+            if there is not None and asked > there:
+                return what
+            if there is not None and asked and asked > there - taken:
+                return f"{what} beside pods without GPUs"
         return ""
 
     def _tolerates(

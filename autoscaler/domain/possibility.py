@@ -49,16 +49,23 @@ class Possibilities:
         The fleet.
     pools
         Which profiles each pool may hold.
+    taken
+        CPU and memory that pods without GPUs take, by node name.
     """
 
-    def __init__(self, snapshot: Snapshot, pools: Iterable[Pool]) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        pools: Iterable[Pool],
+        taken: Mapping[str, tuple[int, int]] | None = None,
+    ) -> None:
         everyone = (*snapshot.nodes, *snapshot.outsiders)
         gone = [n for n in everyone if _is_gone(n)]
         left = [n for n in everyone if not _is_gone(n)]
         self._nodes: Mapping[str, FleetNode] = {n.name: n for n in left}
         self._num_gone = len(gone)
         self._pools = {pool.name: pool for pool in pools}
-        self._eligibility = Eligibility(left)
+        self._eligibility = Eligibility(left, taken)
         self._changing = [node for node in left if may_change(node)]
         self._objections: dict[tuple[str, str], Reason | None] = {}
         self._verdicts: dict[tuple[Counts, Needs], Verdict] = {}

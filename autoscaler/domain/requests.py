@@ -7,7 +7,7 @@ the same bundle, the same nodes, the same weight.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from autoscaler.domain.bundle import effective_request
+from autoscaler.domain.bundle import compute_of_others, effective_request
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.demand import Demand, DemandGroup
 from autoscaler.domain.eligibility import needs_of
@@ -95,7 +95,8 @@ def demand_of(
     # People should see what cannot be read, as they see what cannot be served.
     unreadable = [note for note in excluded if note.reason is Reason.UNREADABLE]
     ignored = [note for note in excluded if note.reason is not Reason.UNREADABLE]
-    possibilities = Possibilities(snapshot, policy.pools)
+    taken = compute_of_others(observation.pods)
+    possibilities = Possibilities(snapshot, policy.pools, taken)
     counted, impossible = _possible(waiting, possibilities, _occupied(observation.pods))
     gangs = complete_gangs(observation, (w.pod for w in counted))
     hopeless = {note.pod for note in gangs.incomplete}

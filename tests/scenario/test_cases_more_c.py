@@ -192,3 +192,22 @@ def test_what_is_free_on_a_closed_node_is_not_told_as_free(shell, tmp_path):
     path = write_dump(tmp_path, closed, dump_node("gpu-2"), dump_pod())
     (line,) = shell.plan(path).json["demand"]
     assert (line["free"], line["lacking"], line["servedByPlan"]) == (0, 1, 1)
+
+
+def test_no_node_is_cut_for_a_pod_that_its_cpus_keep_away(shell, tmp_path):
+    """Pods without GPUs fill the first node; an instance alone would not help there."""
+
+    def asking(name, cpu, amounts, **parts):
+        """Return a pod that asks for CPUs beside GPUs."""
+        requests = {"cpu": cpu, **amounts}
+        container = {"name": "main", "resources": {"requests": requests, "limits": amounts}}
+        return dump_pod(name, {}, spec={"containers": [container]}, **parts)
+
+    full = asking("web", "90", {}, node="gpu-1")
+    waits = asking("train", "8", {"nvidia.com/mig-3g.20gb": "1"})
+    path = write_dump(tmp_path, dump_node(), dump_node("gpu-2"), full, waits)
+    (change,) = shell.plan(path).json["changes"]
+    assert change["node"] == "gpu-2"
+    alone = write_dump(tmp_path, dump_node(), full, waits, name="alone.json")
+    (note,) = shell.plan(alone).json["unserved"]
+    assert note["message"] == "of 1 GPU nodes 1 with too few CPUs beside pods without GPUs"

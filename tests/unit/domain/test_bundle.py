@@ -2,7 +2,7 @@
 
 import pytest
 
-from autoscaler.domain.bundle import effective_compute, effective_request
+from autoscaler.domain.bundle import compute_of_others, effective_compute, effective_request
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.objects import Container
 from tests.builders import pod
@@ -59,3 +59,18 @@ def test_cpu_and_memory_follow_the_same_rule():
     large = Container("b", cpu_milli=2000, memory_bytes=5, init=True)
     assert effective_compute(pod(containers=(small,))) == (500, 10)
     assert effective_compute(pod(containers=(large, small, small))) == (2000, 20)
+
+
+def test_lasting_takers_of_cpu_are_pods_without_gpus():
+    """Not those that have ended, are going, wait, or come and go with their GPU."""
+    asks = Container("main", cpu_milli=500, memory_bytes=7)
+    gpu = Container("main", Counts({R: 1}), cpu_milli=500)
+    pods = (
+        pod("a", node="node-a", phase="Running", containers=(asks,)),
+        pod("b", node="node-a", phase="Running", containers=(asks,)),
+        pod("c", node="node-a", phase="Running", containers=(gpu,)),
+        pod("d", node="node-a", phase="Succeeded", containers=(asks,)),
+        pod("e", node="node-a", phase="Running", containers=(asks,), deletion_s=1.0),
+        pod("f", containers=(asks,)),
+    )
+    assert compute_of_others(pods) == {"node-a": (1000, 14)}

@@ -100,3 +100,23 @@ def test_each_filter_says_how_many_nodes_it_turns_down():
     nodes = [with_node("a", taints=(DEDICATED,)), with_node("b", taints=(DEDICATED,))]
     text = Eligibility(nodes).explain(needs_of(pod()))
     assert text == "of 2 GPU nodes 2 with a taint it does not tolerate"
+
+
+@pytest.mark.parametrize(
+    ("cpu_milli", "taken", "may"),
+    [
+        (4000, 4000, True),
+        (4000, 4001, False),
+        (0, 9000, True),
+        (9000, 0, False),
+    ],
+)
+def test_what_pods_without_gpus_take_is_not_there(cpu_milli, taken, may):
+    """A node that is over-full still takes a pod that asks for nothing."""
+    container = Container("main", cpu_milli=cpu_milli)
+    own = fleet_node(node=node(cpu_milli=8000))
+    eligibility = Eligibility([own], {"node-a": (taken, 0)})
+    needs = needs_of(pod(containers=(container,)))
+    assert bool(eligibility.nodes_for(needs)) is may
+    if cpu_milli == 4000 and not may:
+        assert "too few CPUs beside pods without GPUs" in eligibility.explain(needs)
