@@ -8,6 +8,7 @@ from autoscaler.adapters.kubernetes.leases import lease_body, lease_from
 from autoscaler.adapters.kubernetes.listing import Pass
 from autoscaler.adapters.kubernetes.nodes import node_from
 from autoscaler.adapters.kubernetes.objects import config_map_from
+from autoscaler.adapters.kubernetes.pod_memory import PodMemory
 from autoscaler.adapters.kubernetes.pods import pod_from
 from autoscaler.adapters.kubernetes.reading import mapping_at, text_at
 from autoscaler.domain.errors import Conflict, InvariantError, NotFound, Refused
@@ -66,6 +67,7 @@ class KubernetesCluster:
         self._client = client
         self._clock = clock
         self._settings = settings
+        self._pods = PodMemory()
 
     def observe(self) -> Observation:
         """Return all objects of one pass; ObservationError when any list failed."""
@@ -74,7 +76,7 @@ class KubernetesCluster:
             (own.operator_namespace, own.config_map),
             (own.namespace, own.status_map),
         )
-        one = Pass(self._client, own.reads_announcements)
+        one = Pass(self._client, own.reads_announcements, self._pods.reader())
         return one.observe(self._clock.now_s(), names, own.operator_namespace)
 
     def read_node(self, name: str) -> Node:

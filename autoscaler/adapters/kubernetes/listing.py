@@ -35,7 +35,7 @@ from autoscaler.adapters.kubernetes.pods import pod_from
 from autoscaler.domain.announcement import Announcement
 from autoscaler.domain.errors import ActuationError, NotFound, ObservationError, Refused
 from autoscaler.domain.mig_manager import COMPONENT, MANAGER
-from autoscaler.domain.objects import ClaimDriver, ConfigMap, Observation, PodGroup
+from autoscaler.domain.objects import ClaimDriver, ConfigMap, Observation, Pod, PodGroup
 from autoscaler.domain.queueing import Kueue
 from autoscaler.ports import (
     CONFIG_MAPS,
@@ -62,10 +62,13 @@ class Pass:
     ----------
     reads_announcements
         Whether Namespaces, Jobs and CronJobs are looked at for peaks.
+    read_pod
+        Turns a pod into a value.
     """
 
     client: ObjectClient
     reads_announcements: bool = True
+    read_pod: Callable[[RawObject], Pod] = pod_from
     notices: list[str] = field(default_factory=list)
 
     def observe(
@@ -90,7 +93,7 @@ class Pass:
         announcements = self._announcements() if self.reads_announcements else ()
         kueue = self._kueue()
         classes = self._optional(PRIORITY_CLASSES, self._noticing(priority_class_from)) or ()
-        pods = self._required(PODS, pod_from)
+        pods = self._required(PODS, self.read_pod)
         return Observation(
             observed_at_s=observed_at_s,
             nodes=tuple(sorted(nodes, key=lambda node: node.name)),
