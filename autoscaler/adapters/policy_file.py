@@ -21,6 +21,7 @@ from autoscaler.domain.policy_check import (
     demand_warnings,
     pool_problems,
     pool_warnings,
+    preset_problems,
 )
 from autoscaler.domain.quantity import shown
 from autoscaler.domain.section import Path, Problem, Section, path_text
@@ -76,6 +77,7 @@ def parse_policy(text: str, source: str) -> LoadedPolicy:
     empty = [Problem(path, f"{NO_VALUE}; give one or remove it") for path in tree.nulls()]
     wrong += [*_parts(tree, pool_problems, demand_problems), *_same_names(tree)]
     wrong += _unknown_queries(tree)
+    wrong += preset_problems(policy) if policy is not None else ()
     silent = {problem.path for problem in empty}
     wrong = [*empty, *(problem for problem in wrong if problem.path not in silent)]
     if policy is None or wrong or flaws:

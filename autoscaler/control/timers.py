@@ -77,6 +77,7 @@ def _calendar(policy: Policy, now_s: float) -> Iterator[float]:
         closes_at_s(rules.windows, now_s, rules.freezes),
         closes_at_s(None, now_s, rules.freezes),
         next_edge_s(spans, now_s),
+        next_edge_s([u.at for p in policy.pools for u in p.presets if u.at is not None], now_s),
     )
     yield from (edge for edge in edges if edge is not None)
 
@@ -84,9 +85,12 @@ def _calendar(policy: Policy, now_s: float) -> Iterator[float]:
 def _ages(view: View, policy: Policy) -> Iterator[float]:
     """Yield when pods and nodes are old enough, and when nodes may be used again."""
     warm_up_s = policy.rollout.warm_up_s
+    uses = [use for pool in policy.pools for use in pool.presets]
+    waits_s = {use.when.for_s for use in uses if use.when is not None}
     for pod in view.observation.pods:
         if pod.node is None:
             yield pod.created_s + policy.demand.pending.min_age_s
+            yield from (pod.created_s + wait_s for wait_s in sorted(waits_s))
     for node in view.observation.nodes:
         yield node.created_s + warm_up_s
         if node.ready_since_s is not None:

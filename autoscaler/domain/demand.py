@@ -41,6 +41,9 @@ class DemandGroup:
         Profile that ``nvidia.com/gpu`` must be, because they select a product under
         strategy single; empty where any will do. Their nodes are those that could have
         that product after a change.
+    created_s
+        When each of the pods was made, epoch seconds, in their order; empty when that is
+        not known.
     """
 
     bundle: Counts
@@ -51,6 +54,7 @@ class DemandGroup:
     gang_min: int = 0
     one_per_node: bool = False
     unit: str = ""
+    created_s: tuple[float, ...] = ()
 
     @property
     def number(self) -> int:

@@ -25,6 +25,7 @@ from autoscaler.domain.demand_rules import (
 )
 from autoscaler.domain.planning_rules import PastRules, PlanningRules
 from autoscaler.domain.pool import Driver, Pool, Reserve, Strategy
+from autoscaler.domain.preset_rules import Presets
 from autoscaler.domain.quantity import (
     ALL_DAYS,
     Day,
@@ -303,6 +304,10 @@ class Policy(Section):
 
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
     """Sets of nodes that are planned together; a node belongs to one of them at most."""
+
+    presets: Presets = Field(default={})
+    """Layouts by name: profile counts of one GPU for each GPU model. They hold where a pool
+    says so. Default: none."""
 
     demand: DemandRules = DemandRules()
     """What counts as demand."""

@@ -4,10 +4,12 @@ Unlike the checks of the model itself these need the table of GPU models, so tha
 name which no board has is found when the file is read and not on the night it matters.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from autoscaler.domain.complaints import did_you_mean
-from autoscaler.domain.policy import DemandRules, Pool
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.placement import fits
+from autoscaler.domain.policy import DemandRules, Policy, Pool
 from autoscaler.domain.profile import GpuModel, load_models, models_for_product
 from autoscaler.domain.section import Path, Problem
 
@@ -63,6 +65,54 @@ def demand_warnings(demand: DemandRules) -> tuple[Problem, ...]:
         for number, _ in enumerate(demand.scheduled)
         if not demand.peaks.weight
     )
+
+
+def preset_problems(policy: Policy) -> tuple[Problem, ...]:
+    """Return presets that no GPU can have, and uses of presets that there are not."""
+    models = {model.key: model for model in load_models()}
+    found = [
+        problem
+        for name, layouts in policy.presets.items()
+        for key, amounts in layouts.items()
+        if (problem := _layout_problem(("presets", name, key), models.get(key), amounts))
+    ]
+    for number, pool in enumerate(policy.pools):
+        for place, use in enumerate(pool.presets):
+            path = ("pools", number, "presets", place)
+            if use.preset not in policy.presets:
+                near = did_you_mean(use.preset, list(policy.presets))
+                text = f"there is no preset {use.preset} in this file{near}"
+                found.append(Problem((*path, "preset"), text))
+            if use.when is not None:
+                wrong = _profile_problem(use.when.profile, (), "")
+                found += [Problem((*path, "when", "profile"), wrong)] if wrong else []
+            forbidden = _forbidden(pool, policy.presets.get(use.preset, {}).values())
+            if forbidden:
+                text = f"{forbidden} is not one of the pool's profiles"
+                found.append(Problem((*path, "preset"), text))
+    return tuple(found)
+
+
+def _forbidden(pool: Pool, layouts: Iterable[Mapping[str, int]]) -> str:
+    """Return a profile that every layout needs one of and that a pool does not allow."""
+    allowed = set(pool.profiles or ())
+    lacking = [sorted(set(amounts) - allowed) for amounts in layouts]
+    return lacking[0][0] if pool.profiles and lacking and all(lacking) else ""
+
+
+def _layout_problem(
+    path: Path, model: GpuModel | None, amounts: Mapping[str, int]
+) -> Problem | None:
+    if model is None:
+        key = str(path[-1])
+        near = did_you_mean(key, [own.key for own in load_models()])
+        return Problem(path, f"{key} is no key of a GPU model{near}")
+    for name in amounts:
+        if model.profile(name) is None:
+            return Problem((*path, name), f"{name} is no profile of {model.key}")
+    if not any(amounts.values()) or not fits(model, Counts(amounts)):
+        return Problem(path, f"one {model.key} cannot hold {Counts(amounts) or 'nothing'}")
+    return None
 
 
 def _named_profiles(pool: Pool) -> Iterator[tuple[Path, str]]:

@@ -11,6 +11,7 @@ from pydantic import (
     model_validator,
 )
 
+from autoscaler.domain.preset_rules import PresetUse
 from autoscaler.domain.quantity import NumberOrPercent
 from autoscaler.domain.schedule import FloorSpan, ProfileAmounts
 from autoscaler.domain.section import Name, Path, Problem, Section, Text, like, refuse
@@ -120,6 +121,11 @@ class Pool(Section):
     """Instances of each profile that the pool has at most, running ones aside, which are
     never destroyed for it; or a list of spans of time with ceilings of their own. Default:
     none, because demand limits itself."""
+
+    presets: tuple[PresetUse, ...] = ()
+    """Named layouts that nodes of the pool shall have, by time, label or waiting pods; of
+    several for a node the first one counts. Default: none, because the optimizer finds
+    what serves demand best."""
 
     def all_floors(self) -> list[tuple[Path, ProfileAmounts]]:
         """Return the amounts of each floor at whatever time, with the keys that lead there."""

@@ -50,6 +50,7 @@ class Reason(StrEnum):
     POOL_EMPTY = "PoolEmpty"
     FLOOR_IMPOSSIBLE = "FloorImpossible"
     RESERVE_IMPOSSIBLE = "ReserveImpossible"
+    PRESET_IMPOSSIBLE = "PresetImpossible"
     # A pod is not demand.
     GATED = "Gated"
     TOO_YOUNG = "TooYoung"

@@ -4,7 +4,7 @@ Each pod that counts becomes part of a group of pods that are alike for the plan
 the same bundle, the same nodes, the same weight.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from autoscaler.domain.bundle import compute_of_others, effective_request
@@ -159,9 +159,10 @@ def _possible(
 
 
 def _groups(
-    waiting: Iterable[_Waiting], gangs: Gangs, priorities: Mapping[str, float]
+    waiting: Sequence[_Waiting], gangs: Gangs, priorities: Mapping[str, float]
 ) -> tuple[DemandGroup, ...]:
     found: dict[_Key, list[PodRef]] = {}
+    created_s = {one.pod.ref: one.pod.created_s for one in waiting}
     for one in sorted(waiting, key=lambda w: (w.pod.created_s, w.pod.ref)):
         pod = one.pod
         key = _Key(
@@ -184,6 +185,7 @@ def _groups(
             gang_min=gangs.needed.get(key.gang, 0),
             one_per_node=key.apart is not None,
             unit=key.unit,
+            created_s=tuple(created_s[pod] for pod in pods),
         )
         for key, pods in found.items()
     )

@@ -11,7 +11,8 @@ from autoscaler.domain.counts import Counts
 from autoscaler.domain.policy import Strategy
 from autoscaler.domain.snapshot import FleetNode
 from autoscaler.planning.cost import NOTHING, Cost
-from autoscaler.planning.menu import GpuMenu, Menus, NodeMenu, SortKey
+from autoscaler.planning.likeness import SortKey
+from autoscaler.planning.menu import GpuMenu, Menus, NodeMenu
 from autoscaler.planning.mix import GpuKind, NodeKind, Option, Want
 from autoscaler.planning.units import free_of
 
@@ -169,7 +170,7 @@ def _shape(node: FleetNode, zone: int, menus: Menus) -> tuple[_Likeness, NodeKin
                 found.setdefault(menu.key, (menu, []))[1].append(place)
         whole = menus.of_node(node, zone)
         if found or whole.options:
-            closing_cost = menus.closing_cost(node, zone)
+            closing_cost = menus.prices.of_closing(node, zone)
     states = [found[key] for key in sorted(found)]
     likeness = _Likeness(
         zone=zone,

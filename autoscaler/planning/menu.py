@@ -9,44 +9,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.geometry import Geometry
 from autoscaler.domain.placement import place
 from autoscaler.domain.policy import Driver, Strategy
 from autoscaler.domain.profile import GpuModel
-from autoscaler.domain.resource import supply_of
 from autoscaler.domain.snapshot import FleetNode, Gpu
 from autoscaler.planning.cost import NOTHING, Cost
-from autoscaler.planning.departure import Departures, Emptying, Likeness
+from autoscaler.planning.departure import Departures, Emptying
 from autoscaler.planning.horizon import Horizon
-from autoscaler.planning.margin import Margins
+from autoscaler.planning.likeness import SortKey, state_of
 from autoscaler.planning.mix import MARKED_NODE, WHOLE_NODE, Option
+from autoscaler.planning.preset import Wishes
+from autoscaler.planning.prices import Prices
 from autoscaler.planning.targets import (
     NOBODY_LEAVES,
     Allowed,
     Target,
     Way,
-    pinned_of,
+    target_for,
     targets_of,
     whole_target,
 )
-from autoscaler.planning.units import free_of, names_of
-from autoscaler.planning.worth import Worth
+from autoscaler.planning.units import names_of
 
 Gains = tuple[tuple[str, int], ...]
 Entry = tuple[Gains, Target]
-State = tuple[
-    tuple[tuple[str, int], ...],
-    tuple[tuple[int, int, str], ...],
-    tuple[tuple[int, int, str], ...],
-]
-SortKey = tuple[
-    tuple[tuple[str, int], ...],
-    tuple[tuple[int, int, str], ...],
-    tuple[tuple[int, int, str], ...],
-    Likeness,
-    float,
-]
-
 Address = tuple[str, str, SortKey, bool]
 
 
@@ -110,44 +96,41 @@ class Menus:
         Terms by pool name.
     needs
         How many instances of a resource anything can use at most; others are useless.
-    shares
-        Share of a zone's free instances that waiting requests would use if the zone
-        stays open, by zone and resource; 0 where absent.
-    worth
-        Prices.
+    prices
+        What changes cost.
     departures
         Who may leave which GPU.
-    margins
-        How many times its cost a change must gain, by node and GPU.
     horizon
         How long changes serve that may start in a window only.
+    wishes
+        Presets that hold now.
     """
 
     pools: Mapping[str, PoolTerms]
     needs: Counts
-    shares: Mapping[tuple[int, str], float]
-    worth: Worth
+    prices: Prices
     departures: Departures
-    margins: Margins
     horizon: Horizon
+    wishes: Wishes
     _made: dict[tuple[int, str, SortKey, float], GpuMenu] = field(default_factory=dict)
     _chosen: dict[Address, list[tuple[Emptying | None, list[Entry]]]] = field(
         default_factory=dict
     )
-    _supplies: dict[Counts, Counts] = field(default_factory=dict)
 
     def of_gpu(self, gpu: Gpu, node: FleetNode, zone: int) -> GpuMenu:
         """Return what a GPU may become; a node without a model has no menus."""
         leaving = self.departures.at(gpu, node)
         likeness = self.departures.likeness_of(leaving)
-        margin = self.margins.of_gpu(node.name, gpu.index)
-        key = (*state_of(gpu, node.driver), likeness, margin)
+        margin = self.prices.margins.of_gpu(node.name, gpu.index)
+        wish = self.wishes.layout_for(node.name)
+        named = "" if wish is None else wish[0]
+        key = (*state_of(gpu, node.driver), likeness, margin, named)
         if node.model is None or not gpu.mig_enabled:
             return GpuMenu(key)
         if not gpu.is_idle and node.driver is Driver.MIG_MANAGER and not leaving:
             return GpuMenu(key)
         # While its holders leave, the node is closed for longer than for an idle GPU.
-        closed = self.closing_cost(node, zone).out_of_service if leaving else 0.0
+        closed = self.prices.of_closing(node, zone).out_of_service if leaving else 0.0
         address = (zone, node.model.key, key, closed)
         if address not in self._made:
             self._made[address] = self._make(gpu, node, node.model, zone=zone, key=key)
@@ -158,7 +141,7 @@ class Menus:
     ) -> GpuMenu:
         menu: list[tuple[Option, Target, Cost]] = []
         for emptying, chosen in self._choices(gpu, node, model, key):
-            cost = self.gpu_cost(gpu, node, zone, emptying).with_margin(key[-1])
+            cost = self.prices.of_gpu(gpu, node, zone, emptying)
             menu += [(self._option(g, cost, gpu, emptying), t, cost) for g, t in chosen]
         return GpuMenu(
             key,
@@ -179,7 +162,10 @@ class Menus:
         leaving = self.departures.at(gpu, node)
         who = self.departures.leavers(leaving, node.driver) if leaving else NOBODY_LEAVES
         found: dict[tuple[Way, Emptying | None], list[Target]] = {}
-        for target in targets_of(gpu, model, node.driver, allowed, who):
+        wish = self.wishes.layout_for(node.name)
+        targets = targets_of(gpu, model, node.driver, allowed, who)
+        targets += [] if wish is None else target_for(wish[1], gpu, model, node.driver, targets)
+        for target in targets:
             emptying = None
             if target.way is not Way.NOBODY:
                 emptying = self.departures.emptying(leaving, target)
@@ -187,10 +173,12 @@ class Menus:
                     continue
             found.setdefault((target.way, emptying), []).append(target)
         result: list[tuple[Emptying | None, list[Entry]]] = []
-        for (_, emptying), targets in found.items():
+        for (_, emptying), own in found.items():
             gone = Counts() if emptying is None else emptying.leaving
             before = gpu.counts.minus(gone)
-            entries = [(self._gains(before, t.after), t) for t in targets]
+            entries = [(self._gains(before, t.after), t) for t in own]
+            if wish is not None:
+                entries = [(_with_wish(g, wish, gpu, t), t) for g, t in entries]
             # Where ceilings leave room, what nobody asked for fills it: an empty slice
             # serves nobody for sure.
             fill = model if allowed.limited else None
@@ -216,44 +204,8 @@ class Menus:
     def _freed(self, emptying: Emptying | None) -> Gains:
         if emptying is None:
             return ()
-        held = self._supply(emptying.leaving)
+        held = self.prices.supply(emptying.leaving)
         return tuple((name, held[name]) for name in self.needs if held[name])
-
-    def gpu_cost(
-        self, gpu: Gpu, node: FleetNode, zone: int, emptying: Emptying | None = None
-    ) -> Cost:
-        """Return the price of re-cutting a GPU of a node that is closed anyway.
-
-        Its slices that nobody holds are out of service, and those of its holders from
-        when they are gone. Those of its free instances that waiting requests would use
-        are in the price of closing the node already.
-        """
-        if node.model is None:
-            return NOTHING
-        closed_s = self.pools[node.pool].out_of_service_s
-        slices = {p.name: p.compute_slices for p in node.model.profiles}
-        held = sum(slices.get(name, 0) * number for name, number in gpu.held.items())
-        used = self._used_slices(self._supply(gpu.counts.minus(gpu.held)), zone)
-        free = max(0.0, max(0, node.model.compute_slices - held) - used)
-        if emptying is None:
-            return Cost(out_of_service=closed_s * free)
-        leaving = sum(slices.get(n, 0) * number for n, number in emptying.leaving.items())
-        wait_s, chance = emptying.drain.wait_s, emptying.drain.chance
-        elsewhere = self.closing_cost(node, zone).out_of_service / closed_s
-        waited = wait_s * (free + elsewhere) + emptying.idle_slice_s
-        # Of several attempts one succeeds, and each of them waits.
-        out = closed_s * (free + leaving) + waited / chance
-        return Cost(out_of_service=out).plus(emptying.cost)
-
-    def closing_cost(self, node: FleetNode, zone: int) -> Cost:
-        """Return the price of closing a node: what waiting requests would use there."""
-        if node.strategy is Strategy.SINGLE:
-            # All its GPUs change, and the price of that says what nobody can use.
-            return NOTHING
-        free = Counts({n: k for n, k in free_of(node).items() if self.needs[n]})
-        closed_s = self.pools[node.pool].out_of_service_s
-        cost = Cost(out_of_service=closed_s * self._used_slices(free, zone))
-        return cost.with_margin(self.margins.usual)
 
     def of_node(self, node: FleetNode, zone: int) -> NodeMenu:
         """Return how all GPUs of a node become whole GPUs at once, if it may be needed."""
@@ -274,8 +226,7 @@ class Menus:
                 total[name] = total.get(name, 0) + gain
         cost = NOTHING
         for gpu in cut:
-            margin = self.margins.of_gpu(node.name, gpu.index)
-            cost = cost.plus(self.gpu_cost(gpu, node, zone).with_margin(margin))
+            cost = cost.plus(self.prices.of_gpu(gpu, node, zone))
         gains = tuple(sorted((name, gain) for name, gain in total.items() if gain))
         geometry = place(model, whole) if node.driver is Driver.AGENT else None
         option = Option(gains, cost.charged())
@@ -300,10 +251,7 @@ class Menus:
                 gains[MARKED_NODE if node.reserved else WHOLE_NODE] = 1
             if not any(gain > 0 for gain in gains.values()):
                 continue
-            slices = model.compute_slices * len(node.gpus)
-            out = Cost(out_of_service=terms.out_of_service_s * slices)
-            margins = [self.margins.of_gpu(node.name, gpu.index) for gpu in node.gpus]
-            cost = out.with_margin(max(margins))
+            cost = self.prices.of_whole_node(node)
             geometry = place(model, target) if node.driver is Driver.AGENT else None
             option = Option(tuple(sorted(gains.items())), cost.charged())
             menu.append((option, Target(target, geometry), cost))
@@ -314,19 +262,8 @@ class Menus:
         )
 
     def _gains(self, before: Counts, after: Counts) -> Gains:
-        old, new = self._supply(before), self._supply(after)
+        old, new = self.prices.supply(before), self.prices.supply(after)
         return tuple((n, new[n] - old[n]) for n in self.needs if new[n] != old[n])
-
-    def _supply(self, counts: Counts) -> Counts:
-        if counts not in self._supplies:
-            self._supplies[counts] = supply_of([counts])
-        return self._supplies[counts]
-
-    def _used_slices(self, free: Counts, zone: int) -> float:
-        return sum(
-            self.shares.get((zone, name), 0.0) * self.worth.slices_of(name) * number
-            for name, number in free.items()
-        )
 
     def _kept_slices(self, gpu: Gpu, model: GpuModel, target: Target) -> int:
         if gpu.geometry is not None and target.geometry is not None:
@@ -366,25 +303,18 @@ class Menus:
         ]
 
 
+def _with_wish(gains: Gains, wish: tuple[str, Counts], gpu: Gpu, target: Target) -> Gains:
+    """Return gains with what a target does for a preset."""
+    gain = int(target.after == wish[1]) - int(gpu.counts == wish[1])
+    return tuple(sorted((*gains, (wish[0], gain)))) if gain else gains
+
+
 def filled(entry: Entry, model: GpuModel | None) -> int:
     """Return the compute slices that a target fills; 0 without a model."""
     if model is None:
         return 0
     slices = {profile.name: profile.compute_slices for profile in model.profiles}
     return sum(slices.get(name, 0) * number for name, number in entry[1].after.items())
-
-
-def state_of(gpu: Gpu, driver: Driver) -> State:
-    """Return what tells GPUs apart for those who cut them."""
-    counts = (*gpu.counts.items(), ("", 0), *gpu.held.items())
-    if driver is Driver.MIG_MANAGER or gpu.geometry is None:
-        return counts, (), ()
-    pinned = pinned_of(gpu) or Geometry()
-    return counts, _placements(gpu.geometry), _placements(pinned)
-
-
-def _placements(geometry: Geometry) -> tuple[tuple[int, int, str], ...]:
-    return tuple((i.start, i.size, i.profile) for i in geometry.instances)
 
 
 def _covers(left: Mapping[str, int], right: Mapping[str, int]) -> bool:

@@ -7,6 +7,7 @@ from autoscaler.domain.plan import Price
 from autoscaler.planning.attribution import Credit, attribute
 from autoscaler.planning.mix import MARKED_NODE, WHOLE_NODE, Choice, Mix, Rule
 from autoscaler.planning.moves import NodeMove
+from autoscaler.planning.preset import Wishes
 from autoscaler.planning.problem import Problem
 
 
@@ -162,13 +163,17 @@ def _rule_gains(problem: Problem, moves: Sequence[NodeMove]) -> list[float]:
         for place, move in enumerate(moves):
             if move.node.pool != pool_rule.pool:
                 continue
-            after = present + _added(rule, move)
+            after = present + _added(rule, move, problem.menus.wishes)
             gains[place] += rule.price * (_missing(rule, present) - _missing(rule, after))
             present = after
     return gains
 
 
-def _added(rule: Rule, move: NodeMove) -> int:
+def _added(rule: Rule, move: NodeMove, wishes: Wishes) -> int:
+    wish = wishes.layout_for(move.node.name)
+    if wish is not None and wish[0] == rule.name:
+        befores = [move.node.gpus[place].counts for place, _ in move.targets]
+        return sum(t.after == wish[1] for _, t in move.targets) - befores.count(wish[1])
     if rule.name in {WHOLE_NODE, MARKED_NODE}:
         is_marked = rule.name == MARKED_NODE
         return int(move.makes_whole and move.node.reserved == is_marked)

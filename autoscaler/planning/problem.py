@@ -16,7 +16,9 @@ from autoscaler.planning.horizon import Horizon, horizon_of
 from autoscaler.planning.margin import margins_of
 from autoscaler.planning.menu import Menus
 from autoscaler.planning.mix import Mix, Rule, Want
-from autoscaler.planning.rules import PoolRule, rules_of
+from autoscaler.planning.preset import wishes_of
+from autoscaler.planning.prices import Prices
+from autoscaler.planning.rules import PoolRule, preset_rules, rules_of
 from autoscaler.planning.terms import needs_of, shares_of, terms_of_pool
 from autoscaler.planning.units import asked_of, bundle_of, unit_slices
 from autoscaler.planning.whole_gpu_cap import cap_rules
@@ -110,7 +112,8 @@ def state_problem(
         policy.demand.peaks.weight,
     )
     groups = tuple(sorted((g for g in demand.groups if g.number), key=_order_of))
-    rules = _all_rules(snapshot, policy, past, now_s)
+    wishes = wishes_of(policy, snapshot, demand, now_s)
+    rules = (*_all_rules(snapshot, policy, past, now_s), *preset_rules(wishes))
     pending = pending_by_pool(groups, snapshot.nodes)
     hedges = hedges_of(demand, worth, pending)
     first = len(groups) + len(hedges)
@@ -119,15 +122,15 @@ def state_problem(
     named = {node.name: node for node in nodes}
     wants = _wants((groups, hedges, crowd.returning), zones, worth, named)
     needs = needs_of(wants, rules)
-    menus = Menus(
-        pools={p.name: terms_of_pool(p, policy, models, needs, rules) for p in policy.pools},
+    pools = {p.name: terms_of_pool(p, policy, models, needs, rules) for p in policy.pools}
+    prices = Prices(
+        out_of_service_s={name: terms.out_of_service_s for name, terms in pools.items()},
         needs=needs,
         shares=shares_of(groups, nodes, zone_of),
         worth=worth,
-        departures=crowd.departures,
         margins=margins_of(policy.planning, past.records, now_s),
-        horizon=horizon,
     )
+    menus = Menus(pools, needs, prices, crowd.departures, horizon, wishes)
     fleet = with_hosts(group_nodes(nodes, zones, zone_of, menus), wants)
     heaviest = max((group.weight for group in groups), default=1.0)
     mix = Mix(

@@ -19,6 +19,7 @@ from autoscaler.domain.resource import GPU
 from autoscaler.domain.snapshot import FleetNode, Snapshot
 from autoscaler.domain.window import span_active
 from autoscaler.planning.mix import MARKED_NODE, WHOLE_NODE, Rule
+from autoscaler.planning.preset import Wishes
 from autoscaler.planning.units import name_of, names_of, unit_name
 from autoscaler.planning.worth import Worth
 
@@ -30,6 +31,7 @@ class RuleKind(StrEnum):
     CEILING = "ceiling"
     RESERVE = "reserve"
     CAP = "whole-gpu-cap"
+    PRESET = "preset"
 
     @property
     def is_most(self) -> bool:
@@ -48,7 +50,7 @@ class PoolRule:
     kind
         Which limit it is.
     name
-        Profile, ``WHOLE_NODE`` or ``MARKED_NODE``.
+        Profile, ``WHOLE_NODE``, ``MARKED_NODE``, or that of a preset's wish.
     limit
         Instances or nodes there shall be at least, or at most for a ceiling or cap.
     present
@@ -70,7 +72,7 @@ class PoolRule:
     @property
     def resource(self) -> str:
         """Name under which options count what they add."""
-        if self.kind is RuleKind.RESERVE:
+        if self.kind in {RuleKind.RESERVE, RuleKind.PRESET}:
             return self.name
         return name_of(self.name, self.strategy)
 
@@ -163,6 +165,14 @@ def rules_of(pool: Pool, snapshot: Snapshot, now_s: float) -> tuple[PoolRule, ..
     return tuple(found)
 
 
+def preset_rules(wishes: Wishes) -> tuple[PoolRule, ...]:
+    """Return the rules of the presets that hold now."""
+    return tuple(
+        PoolRule(w.pool, RuleKind.PRESET, w.name, w.number, w.present, w.slices)
+        for w in wishes.wishes
+    )
+
+
 def _reserve_rules(pool: Pool, nodes: list[FleetNode], total: int) -> list[PoolRule]:
     """Ask for the nodes that the reserve lacks, and for those in it that are cut."""
     reserved = [node for node in nodes if node.reserved]
@@ -196,6 +206,12 @@ def broken(rule: PoolRule, short: int, cause: str) -> Hold | None:
             f" {have} can be made now{why}"
         )
         return Hold(Reason.RESERVE_IMPOSSIBLE, text)
+    if rule.kind is RuleKind.PRESET:
+        text = (
+            f"pool {rule.pool} shall have {rule.limit} GPUs as {rule.name}, {have} can be had"
+            f" now{why}"
+        )
+        return Hold(Reason.PRESET_IMPOSSIBLE, text)
     text = f"pool {rule.pool} shall keep {rule.limit} x {rule.name}, {have} can be had now{why}"
     return Hold(Reason.FLOOR_IMPOSSIBLE, text)
 

@@ -134,6 +134,24 @@ def targets_of(
     return around + list(_breaking(model, gpu.geometry, pinned, leavers, allowed))
 
 
+def target_for(
+    counts: Counts, gpu: Gpu, model: GpuModel, driver: Driver, known: Iterable[Target]
+) -> list[Target]:
+    """Return the target with just these counts, unless it is known or impossible.
+
+    Nobody leaves for it.
+    """
+    if counts == gpu.counts or any(target.after == counts for target in known):
+        return []
+    if driver is Driver.MIG_MANAGER:
+        return [Target(counts)] if gpu.is_idle and gpu.mig_enabled else []
+    pinned = pinned_of(gpu)
+    if pinned is None or not counts.covers(pinned.counts) or not is_valid(model, pinned):
+        return []
+    geometry = place(model, counts, pinned)
+    return [] if geometry is None else [Target(counts, geometry)]
+
+
 def pinned_of(gpu: Gpu) -> Geometry | None:
     """Return the instances of a GPU that must stay where they are.
 

@@ -89,12 +89,11 @@ def _best_use(problem: Problem) -> Choice:
 def _price(problem: Problem, old: FleetNode, new: FleetNode) -> float:
     if not is_cut(old, new):
         return 0.0
-    menus, zone = problem.menus, problem.zone_of[old.name]
-    total = menus.closing_cost(old, zone).charged()
+    prices, zone = problem.menus.prices, problem.zone_of[old.name]
+    total = prices.of_closing(old, zone).charged()
     for gpu, cut in zip(old.gpus, new.gpus, strict=True):
         if gpu.counts != cut.counts:
-            margin = menus.margins.of_gpu(old.name, gpu.index)
-            total += menus.gpu_cost(gpu, old, zone).with_margin(margin).charged()
+            total += prices.of_gpu(gpu, old, zone).charged()
     return total
 
 

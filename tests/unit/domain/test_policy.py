@@ -21,6 +21,7 @@ def read(**changes):
 
 
 DEFAULTS = {
+    "presets": {},
     "mode": "dry-run",
     "prometheus": None,
     "demand": {
@@ -79,6 +80,7 @@ POOL = {
     "reserve": {"fullGpuNodes": 0},
     "floors": {},
     "ceilings": {},
+    "presets": [],
 }
 
 
