@@ -1,0 +1,93 @@
+"""Cases on the embedded cluster, with the light simulator as the oracle."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autoscaler.adapters.policy_file import load_policy
+from autoscaler.agent.wiring import new_agent
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.policy import Driver
+from autoscaler.planning.demand_history import Grid
+from autoscaler.simulation.study.checks import problems_of
+from autoscaler.simulation.study.embedded import EmbeddedSettings, fleet_of, run_embedded
+from autoscaler.simulation.study.known_past import KnownPast
+from autoscaler.simulation.study.light import play
+from autoscaler.simulation.study.players import Exact
+from autoscaler.simulation.study.policies import with_driver
+from autoscaler.simulation.study.splits import DAY_S, Case, Work
+from autoscaler.simulation.study.unthrottled import unthrottled
+from tests.studies import MODEL, ONE, THREE, WHOLE, fleet, jobs
+
+# To be bound, start and be seen to have ended; longer than any of the delays drawn.
+POD_S = 5.0
+UNTHROTTLED = Path("simulations/policies/unthrottled.yaml")
+
+
+def case_of(*rows, gpus=2, past=((0.0, 300.0, WHOLE),)):
+    return Case(
+        "tiny", MODEL, gpus, 0.5, Work(jobs(*past), 2 * DAY_S), Work(jobs(*rows), 3600.0)
+    )
+
+
+def settings(*gpus, policy=None, driver=Driver.AGENT, per_node=1):
+    layouts = tuple(Counts(counts) for counts in gpus)
+    return EmbeddedSettings(layouts, policy, driver, per_node, new_agent)
+
+
+def test_without_a_loop_jobs_run_as_in_the_light_simulator():
+    """The same order on the same instances, but for the seconds that a pod takes."""
+    rows = [(60.0 * k, 400.0 + 100 * (k % 4), (WHOLE, THREE, THREE)[k % 3]) for k in range(12)]
+    case = case_of(*rows)
+    outcome = run_embedded("static", case, settings({WHOLE: 1}, {THREE: 2}))
+    oracle = play("exact", fleet({WHOLE: 1}, {THREE: 2}), case.present.jobs, Exact())
+    assert problems_of(outcome, case) == []
+    for own, other in zip(outcome.jobs, oracle.jobs, strict=True):
+        # A job waits for those before it, so their seconds add up.
+        late_s = POD_S * (1 + own.job.number)
+        assert other.start_s <= own.start_s <= other.start_s + late_s
+        assert other.end_s <= own.end_s <= other.end_s + late_s + POD_S
+
+
+@pytest.mark.parametrize("driver", list(Driver))
+def test_the_loop_cuts_a_gpu_for_those_who_wait(driver):
+    """Two 3g wait on a whole idle GPU, whoever cuts it."""
+    policy = with_driver(unthrottled(), driver)
+    case = case_of((0, 600, THREE), (0, 600, THREE), gpus=1)
+    outcome = run_embedded(
+        "autoscaler", case, settings({WHOLE: 1}, policy=policy, driver=driver)
+    )
+    assert problems_of(outcome, case) == []
+    assert outcome.changes == 1
+    assert all(t.end_s is not None for t in outcome.jobs)
+    # Not at once: nodes are closed, cut, and opened again.
+    assert min(t.start_s for t in outcome.jobs) > 30
+
+
+def test_the_same_case_gives_the_same_outcome():
+    """To the byte, changes of nodes included."""
+    case = case_of((0, 600, THREE), (40, 60, ONE), (90, 600, WHOLE), gpus=1)
+    own = settings({WHOLE: 1}, policy=unthrottled())
+    assert run_embedded("a", case, own) == run_embedded("a", case, own)
+
+
+def test_the_last_node_has_the_gpus_that_are_left():
+    """Five GPUs in nodes of two are three nodes."""
+    case = case_of((0, 1, ONE), gpus=5)
+    nodes = fleet_of(case, settings(*[{WHOLE: 1}] * 5, per_node=2))
+    assert [len(group.layout) for group in nodes.groups] == [2, 2, 1]
+
+
+def test_the_past_is_what_was_over_by_then():
+    """Jobs of the run count once they have ended, those from before from the start."""
+    earlier = tuple(replace(j, arrival_s=j.arrival_s - DAY_S) for j in jobs((0, 100, ONE)))
+    present = jobs((0, 50, ONE), (10, 5000, ONE))
+    past = KnownPast(DAY_S, earlier, present, lambda: {0: 50.0})
+    found = past.demand("all", Grid(0.0, 300.0, 2 * 288), ())
+    assert [job.service_s for job in found.jobs["all", f"nvidia.com/mig-{ONE}"]] == [100, 50]
+
+
+def test_the_policy_of_studies_is_the_one_in_the_file():
+    """So that people can read and change what studies use."""
+    assert load_policy(UNTHROTTLED).policy == unthrottled()
