@@ -74,13 +74,16 @@ class NodeAgent:
             return self._end(sight)
         now_s = self._answers.now_s()
         due_s = self._answers.written_s + self._settings.report_s
-        if not sight.is_reported and now_s >= due_s:
-            return self._answers.write(sight, None, "inventory")
-        orphans = {key: board for key, board in _bare(sight).items() if key in self._orphans}
         old_s = (self._started_s or 0.0) + self._settings.orphan_s
+        orphans = {key: board for key, board in _bare(sight).items() if key in self._orphans}
+        waits = [old_s] if orphans else []
+        if not sight.is_reported and now_s >= due_s:
+            self._answers.write(sight, None, "inventory")
+            return Turn("inventory", min(waits, default=inf))
         if orphans and now_s >= old_s:
             return self._remove(orphans)
-        waits = ([] if sight.is_reported else [due_s]) + ([old_s] if orphans else [])
+        if not sight.is_reported:
+            waits.append(due_s)
         return Turn("nothing to do", min(waits, default=inf))
 
     def _end(self, sight: Sight) -> Turn:

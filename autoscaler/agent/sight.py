@@ -1,7 +1,7 @@
 """One fresh look of the node agent: boards, holders, and the node with its journal."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from autoscaler.agent.turn import AgentPorts
 from autoscaler.domain.agent_report import Order, Report, order_of, report_of
@@ -26,6 +26,11 @@ class Sight:
         Read last, so that what it asks for is younger than what the boards are.
     fault
         Why the driver has given its boards up; then the rest of it is not known.
+
+    Attributes
+    ----------
+    inventory
+        The inventory as it should be on the node.
     """
 
     version: str
@@ -33,11 +38,11 @@ class Sight:
     holders: Mapping[str, PodRef]
     node: Node
     fault: str = ""
+    inventory: str = field(init=False)
 
-    @property
-    def inventory(self) -> str:
-        """The inventory as it should be on the node."""
-        return render_inventory(self.version, self.boards, self.holders)
+    def __post_init__(self) -> None:
+        text = render_inventory(self.version, self.boards, self.holders)
+        object.__setattr__(self, "inventory", text)
 
     @property
     def is_reported(self) -> bool:

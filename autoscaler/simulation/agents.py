@@ -25,12 +25,12 @@ from autoscaler.simulation.nvml import SimulatedNvml, SimulatedPodResources
 from autoscaler.simulation.platform import Platform
 from autoscaler.simulation.pods import (
     annotations_of,
+    is_finished,
     is_ready,
     is_terminating,
     name_of,
     namespace_of,
     node_of,
-    phase_of,
     uid_of,
 )
 from autoscaler.simulation.timers import Timers
@@ -133,7 +133,9 @@ class Agents:
             self._names.pop(uid_of(pod), None)
         else:
             self._names[uid_of(pod)] = PodRef(namespace_of(pod), name_of(pod))
-        if _state(notice.old) != _state(notice.new):
+        is_operand = namespace_of(pod) == self._platform.namespace
+        state = _operand_state if is_operand else _state
+        if state(notice.old) != state(notice.new):
             self._wake(node_of(pod))
 
     def _wake(self, node: str) -> None:
@@ -165,6 +167,10 @@ def _question(node: RawObject | None) -> tuple[object, ...]:
 
 
 def _state(pod: RawObject | None) -> tuple[object, ...]:
-    if pod is None:
-        return ()
-    return node_of(pod), phase_of(pod), is_ready(pod), is_terminating(pod)
+    """Return what of a pod tells whether it holds devices, and where."""
+    return () if pod is None else (node_of(pod), is_finished(pod))
+
+
+def _operand_state(pod: RawObject | None) -> tuple[object, ...]:
+    """Return what of an operator's pod its successor is waited for by."""
+    return () if pod is None else (node_of(pod), is_ready(pod), is_terminating(pod))

@@ -81,7 +81,7 @@ def test_an_orphan_of_a_crash_is_removed_after_a_while():
     own.gpus[0].create_gpu_instance("2g.10gb", 2)
     agent = own.start_agent()
     began_s = own.clock.now_s()
-    assert own.turns(2, agent)[-1].again_at_s == began_s + 60.0
+    assert own.turns(1, agent)[-1].again_at_s == began_s + 60.0
     assert len(own.gpus[0].gpu_instances) == 3
     own.run(agent)
     assert len(own.gpus[0].gpu_instances) == 2
