@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from autoscaler.adapters.solver_process import SolverProcess
 from autoscaler.cli.exit_codes import ExitCode
 from autoscaler.cli.logs import LogFormat, open_log
 from autoscaler.cli.output import console
@@ -96,6 +97,7 @@ class Ports:
             clock=clock,
             metrics=metrics_of(policy, clock),
             history=history_of(policy, clock),
+            guard=SolverProcess(policy.planning.solve_limit_s),
             identity=self.identity,
             namespace=own_namespace(self.access.namespace),
         )

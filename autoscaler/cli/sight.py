@@ -9,6 +9,7 @@ import typer
 from autoscaler.adapters.default_policy import default_policy_for, default_policy_in
 from autoscaler.adapters.dump import read_dumps, read_metrics
 from autoscaler.adapters.policy_file import load_policy
+from autoscaler.adapters.solver_process import SolverProcess
 from autoscaler.cli.output import console
 from autoscaler.cli.wiring import (
     DEFAULT_ACCESS,
@@ -93,7 +94,8 @@ def look(question: Question) -> Answer:
             observation = cluster_of(client, policy, clock, namespace).observe()
     policy = known or default_policy_in(observation)
     metrics, gaps = _metrics(question, policy, now_s)
-    sight = Sight(replace(observation, observed_at_s=now_s), metrics)
+    guard = SolverProcess(policy.planning.solve_limit_s)
+    sight = Sight(replace(observation, observed_at_s=now_s), metrics, guard=guard)
     past = past_of(question, policy, sight, now_s)
     return Answer(
         sight=replace(sight, values=past.values(policy, now_s)),

@@ -153,7 +153,9 @@ class Cycle:
         if fingerprint == self._memory.digest and self._now_s < self._memory.due_s:
             return Verdict(Decision.UNCHANGED, "nothing is new")
         try:
-            settings = PlannerSettings(values, self._memory.history)
+            settings = PlannerSettings(
+                values, self._memory.history, guard=self._setting.outside.guard
+            )
             plan = make_plan(view.snapshot, view.demand, self._policy, self._now_s, settings)
         except AutoscalerError as error:
             return Verdict(Decision.PLAN_FAILED, f"no plan: {error}", str(error))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from autoscaler.domain.errors import AutoscalerError
 from autoscaler.domain.objects import MetricsView
+from autoscaler.planning.optimizer import Guard
 from autoscaler.ports import Clock, ClusterApi, Metrics, PastDemand
 
 # Sentences of a gap that are worth repeating.
@@ -18,6 +19,8 @@ class Outside:
     ----------
     metrics, history
         ``None`` when no Prometheus is configured.
+    guard
+        Runs the solver where a wall clock may end it; ``None`` for no such limit.
     identity
         Who we are, different for every process.
     namespace
@@ -30,6 +33,7 @@ class Outside:
     identity: str = "mig-autoscaler"
     namespace: str = "mig-autoscaler"
     history: PastDemand | None = None
+    guard: Guard | None = None
 
 
 def observe_metrics(outside: Outside) -> tuple[MetricsView | None, str]:

@@ -17,6 +17,7 @@ from autoscaler.domain.reasons import Block, Reason
 from autoscaler.domain.requests import demand_of
 from autoscaler.domain.snapshot import Snapshot
 from autoscaler.planning.gate import Standing, gate
+from autoscaler.planning.optimizer import Guard
 from autoscaler.planning.outlook import look_ahead
 from autoscaler.planning.planner import PlannerSettings, make_plan
 from autoscaler.planning.worth import ValueHistory
@@ -37,12 +38,15 @@ class Sight:
         What earlier cycles knew of the nodes.
     values
         What the past says of the worth of instances.
+    guard
+        Runs the solver where a wall clock may end it; ``None`` for no such limit.
     """
 
     observation: Observation
     metrics: MetricsView | None = None
     memory: Memory = NO_MEMORY
     values: ValueHistory = NO_VALUES
+    guard: Guard | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ def propose(
     snapshot = assess(observation, policy, metrics, now_s, sight.memory)
     demand = demand_of(snapshot, observation, policy, metrics, now_s)
     demand = look_ahead(demand, observation, policy, now_s)
-    settings = PlannerSettings(sight.values, standing.history)
+    settings = PlannerSettings(sight.values, standing.history, guard=sight.guard)
     plan = make_plan(snapshot, demand, policy, now_s, settings)
     gated = gate(plan, snapshot, policy, now_s, standing)
     journals = {n.name: n.journal for n in snapshot.nodes if n.journal is not None}

@@ -52,6 +52,7 @@ DEFAULTS = {
         "priorJobs": 5.0,
         "wholeGpuCap": "10%",
         "restart": "1m",
+        "solveLimit": "20s",
         "past": {"history": "14d", "minHistory": "3d", "refresh": "1d"},
     },
     "rollout": {
