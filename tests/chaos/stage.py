@@ -22,6 +22,7 @@ from autoscaler.planning.gate import Standing
 from autoscaler.ports import DISRUPTION_BUDGETS, REPLICA_SETS, Clock, Metrics
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.apiserver.request import Request
+from autoscaler.simulation.clock import VirtualClock
 from autoscaler.simulation.store import StoreClient
 from autoscaler.simulation.world import World
 from tests.chaos.audit import Audit, Rules, journal_of
@@ -147,6 +148,26 @@ class Stage:
             )
             for name in self.names
         } | {"pods": phases(self.world)}
+
+
+@dataclass
+class Watch:
+    """A replica's clock, which may be set to another time."""
+
+    world_clock: VirtualClock
+    skew_s: float = 0.0
+
+    def now_s(self):
+        """Return what it shows."""
+        return self.world_clock.now_s() + self.skew_s
+
+    def monotonic_s(self):
+        """Return what no setting changes."""
+        return self.world_clock.monotonic_s()
+
+    def sleep(self, seconds):
+        """Wait."""
+        self.world_clock.sleep(seconds)
 
 
 @dataclass

@@ -1,7 +1,6 @@
 """Anything in any order: a state machine over a small cluster, under audit at each step."""
 
 from contextlib import suppress
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -12,11 +11,11 @@ from autoscaler.domain.errors import AutoscalerError
 from autoscaler.domain.policy import Mode
 from autoscaler.ports import CONFIG_MAPS, DISRUPTION_BUDGETS, NODES, PODS
 from autoscaler.simulation.apiserver.faults import Break, Fault, Point, Rule
-from autoscaler.simulation.clock import VirtualClock
 from autoscaler.simulation.fleet import node_body
 from autoscaler.simulation.operands import EXPORTER
 from tests.chaos.stage import (
     BlindMetrics,
+    Watch,
     create_budget,
     create_service,
     open_by_hand,
@@ -62,26 +61,6 @@ POLICIES = {
     "dry-run": policy_with(mode=Mode.DRY_RUN),
     "off": policy_with(mode=Mode.OFF),
 }
-
-
-@dataclass
-class Watch:
-    """A replica's clock, which may be set to another time."""
-
-    world_clock: VirtualClock
-    skew_s: float = 0.0
-
-    def now_s(self):
-        """Return what it shows."""
-        return self.world_clock.now_s() + self.skew_s
-
-    def monotonic_s(self):
-        """Return what no setting changes."""
-        return self.world_clock.monotonic_s()
-
-    def sleep(self, seconds):
-        """Wait."""
-        self.world_clock.sleep(seconds)
 
 
 names = st.sampled_from(NODE_NAMES)
