@@ -8,6 +8,7 @@ helps nobody.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from autoscaler.domain.bundle import effective_request
 from autoscaler.domain.objects import Observation, Pod, PodRef
 from autoscaler.domain.reasons import PodNote, Reason
 
@@ -53,7 +54,7 @@ def complete_gangs(observation: Observation, waiting: Iterable[Pod]) -> Gangs:
             members.setdefault(gang_of(pod), []).append(pod.ref)
     if not members:
         return Gangs()
-    running: dict[str, int] = {}
+    there: dict[str, int] = {}
     least = {f"{g.namespace}/{g.name}": g.min_member for g in observation.pod_groups}
     said: dict[str, int] = {}
     for pod in observation.pods:
@@ -61,19 +62,30 @@ def complete_gangs(observation: Observation, waiting: Iterable[Pod]) -> Gangs:
         if name not in members or pod.gang is None:
             continue
         said[name] = max(said.get(name, 0), pod.gang.min_member)
-        if pod.node is not None and not pod.is_finished and pod.deletion_s is None:
-            running[name] = running.get(name, 0) + 1
+        if needs_no_gpu_now(pod):
+            there[name] = there.get(name, 0) + 1
     needed: dict[str, int] = {}
     incomplete: list[PodNote] = []
     for name, pods in sorted(members.items()):
-        total = least.get(name) or said[name] or running.get(name, 0) + len(pods)
-        lacking = total - running.get(name, 0)
+        total = least.get(name) or said[name] or there.get(name, 0) + len(pods)
+        lacking = total - there.get(name, 0)
         if lacking > len(pods):
             text = (
-                f"gang {name} needs {total} pods: {running.get(name, 0)} run and only"
-                f" {len(pods)} of the {lacking} others count as demand"
+                f"gang {name} needs {total} pods: {total - lacking} run or need no GPU and"
+                f" only {len(pods)} of the {lacking} others count as demand"
             )
             incomplete += [PodNote(pod, Reason.GANG_INCOMPLETE, text) for pod in pods]
         elif lacking > 0:
             needed[name] = lacking
     return Gangs(needed, tuple(incomplete))
+
+
+def needs_no_gpu_now(pod: Pod) -> bool:
+    """Say whether a member runs, or waits for no GPU, as launchers do.
+
+    What else it waits for is not ours to judge; that it is held back is.
+    """
+    if pod.is_finished or pod.deletion_s is not None:
+        return False
+    is_free = not (pod.gates or pod.claims or pod.faults)
+    return pod.node is not None or (is_free and not effective_request(pod))

@@ -1,7 +1,9 @@
 """Gangs count whole or not at all."""
 
+from dataclasses import replace
+
 from autoscaler.domain.gangs import complete_gangs
-from autoscaler.domain.objects import Gang, PodGroup
+from autoscaler.domain.objects import Container, Gang, PodGroup
 from autoscaler.domain.reasons import Reason
 from tests.builders import observation, pod
 
@@ -56,7 +58,10 @@ def test_a_gang_with_too_few_pods_is_incomplete():
     """The sentence has its numbers."""
     found = gangs(member("p0", 4), member("p1", 4), member("r", 4, node="a"))
     assert {note.pod.name for note in found.incomplete} == {"p0", "p1"}
-    assert "needs 4 pods: 1 run and only 2 of the 3 others" in found.incomplete[0].message
+    assert (
+        "needs 4 pods: 1 run or need no GPU and only 2 of the 3 others"
+        in found.incomplete[0].message
+    )
 
 
 def test_the_pod_group_says_how_many_where_there_is_one():
@@ -77,3 +82,15 @@ def test_gangs_of_one_name_in_two_namespaces_are_two():
     """Names are of a namespace."""
     pods = [member("p0", 1), member("p1", 1, namespace="team-x")]
     assert gangs(*pods).needed == {"default/g": 1, "team-x/g": 1}
+
+
+def test_c07_a_member_that_needs_no_gpu_is_no_obstacle():
+    """A launcher beside two workers: only a launcher that is held back keeps them."""
+    workers = [member(f"w{i}", 3) for i in range(2)]
+    free = member("launcher", 3, containers=(Container("main", cpu_milli=100),))
+    found = gangs(*workers, free, waiting=workers)
+    assert (found.needed, found.incomplete) == ({"default/g": 2}, ())
+    for held in ({"gates": ("queue",)}, {"deletion_s": 1.0}, {"faults": ("odd",)}):
+        found = gangs(*workers, replace(free, **held), waiting=workers)
+        assert found.needed == {}
+        assert len(found.incomplete) == 2
