@@ -19,7 +19,8 @@ class PodMemory:
 
     def reader(self) -> Callable[[RawObject], Pod]:
         """Return what reads the pods of one pass; pods that it does not meet are forgotten."""
-        known, met = self._known, {}
+        known = self._known
+        met: dict[tuple[str, str], Pod] = {}
         self._known = met
 
         def read(raw: RawObject) -> Pod:
