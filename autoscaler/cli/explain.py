@@ -1,4 +1,4 @@
-"""``explain``: why a node is, or is not, changed; why a pod is, or is not, served."""
+"""``explain``: why a node is changed or not, a pod served or not, and what a fleet lacks."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -15,6 +15,7 @@ from autoscaler.cli.sight import (
     FROM_OPTION,
     METRICS_OPTION,
     POLICY_OPTION,
+    Answer,
     Question,
     look,
 )
@@ -26,9 +27,11 @@ from autoscaler.cli.wiring import (
     Access,
 )
 from autoscaler.control.explain import (
+    FleetAccount,
     NodeAccount,
     PodAccount,
     Sight,
+    explain_fleet,
     explain_node,
     explain_pod,
 )
@@ -36,7 +39,11 @@ from autoscaler.control.proposal import propose
 from autoscaler.domain.bundle import several_instances
 from autoscaler.domain.objects import PodRef
 from autoscaler.domain.plan import NodeChange
+from autoscaler.domain.policy import Policy
 from autoscaler.domain.reasons import Block, Hold
+from autoscaler.domain.window import next_open_s
+from autoscaler.planning.inquiry import Alternative, inquire
+from autoscaler.planning.planner import PlannerSettings
 
 Json = dict[str, object]
 Lines = list[tuple[str, str]]
@@ -44,7 +51,7 @@ Lines = list[tuple[str, str]]
 
 def explain(
     subject: Annotated[
-        str, typer.Argument(help="node/NAME or pod/NAMESPACE/NAME", metavar="WHAT")
+        str, typer.Argument(help="node/NAME, pod/NAMESPACE/NAME or fleet", metavar="WHAT")
     ],
     policy: Annotated[str | None, POLICY_OPTION] = None,
     files: Annotated[list[str] | None, FROM_OPTION] = None,
@@ -55,26 +62,12 @@ def explain(
     namespace: Annotated[str | None, NAMESPACE_OPTION] = None,
     form: Annotated[Form, FORM_OPTION] = Form.TABLE,
 ) -> int:
-    """Say why a node is, or is not, changed, or why a pod is, or is not, served."""
+    """Say why a node is changed or not, why a pod is served or not, or what a fleet lacks."""
     about = parse_subject(subject)
     access = Access(kubeconfig, context, namespace)
     at_s = None if at is None else parse_moment(at)
     answer = look(Question(policy, tuple(files or ()), metrics, at_s, access))
-    found = propose(answer.sight, answer.policy, answer.now_s, answer.standing)
-    sight = Sight(
-        answer.sight.observation,
-        found.snapshot,
-        found.demand,
-        found.plan,
-        answer.standing.history,
-    )
-    if isinstance(about, PodRef):
-        pod = explain_pod(about, sight)
-        is_there, verdict, lines = pod.found is not None, pod.verdict, pod_lines(pod)
-    else:
-        node = explain_node(about, sight)
-        is_there, verdict = node.node is not None, node.verdict
-        lines = node_lines(node, answer.now_s)
+    is_there, verdict, lines = account_of(about, answer)
     document: Json = {
         "apiVersion": "mig-autoscaler.io/v1alpha1",
         "kind": "MigExplanation",
@@ -93,14 +86,41 @@ def explain(
     return ExitCode.OK if is_there else ExitCode.ERROR
 
 
-def parse_subject(text: str) -> str | PodRef:
-    """Return a node name or a pod; a usage error if the text names neither."""
+def account_of(about: str | PodRef | None, answer: Answer) -> tuple[bool, str, Lines]:
+    """Return whether the subject is there, the sentence on it, and its facts."""
+    sight = sight_of(answer)
+    if about is None:
+        fleet = explain_fleet(sight)
+        return True, fleet.verdict, fleet_lines(fleet)
+    if isinstance(about, PodRef):
+        pod = explain_pod(about, sight)
+        lines = pod_lines(pod)
+        if pod.change is None and pod.group is not None:
+            lines += window_lines(answer.policy, answer.now_s)
+        return pod.found is not None, pod.verdict, lines
+    node = explain_node(about, sight)
+    return node.node is not None, node.verdict, node_lines(node, answer.now_s)
+
+
+def sight_of(answer: Answer) -> Sight:
+    """Return the plan of what was looked at, and the same as something to ask."""
+    seen, history = answer.sight, answer.standing.history
+    found = propose(seen, answer.policy, answer.now_s, answer.standing)
+    settings = PlannerSettings(seen.values, history, guard=seen.guard)
+    asked = inquire(found.snapshot, found.demand, answer.policy, answer.now_s, settings)
+    return Sight(seen.observation, found.snapshot, found.demand, found.plan, history, asked)
+
+
+def parse_subject(text: str) -> str | PodRef | None:
+    """Return a node name, a pod, or None for the fleet; a usage error for anything else."""
     kind, *names = text.split("/")
+    if text == "fleet":
+        return None
     if kind in {"node", "nodes", "no"} and len(names) == 1 and names[0]:
         return names[0]
     if kind in {"pod", "pods", "po"} and len(names) == 2 and all(names):
         return PodRef(names[0], names[1])
-    raise typer.BadParameter(f"{text!r} is neither node/NAME nor pod/NAMESPACE/NAME")
+    raise typer.BadParameter(f"{text!r} is none of node/NAME, pod/NAMESPACE/NAME, fleet")
 
 
 def node_lines(account: NodeAccount, now_s: float) -> Lines:
@@ -127,6 +147,10 @@ def node_lines(account: NodeAccount, now_s: float) -> Lines:
             lines.append(("trouble", journal.reason))
     lines += _change_lines(account.change)
     lines += [("hold", _reasoned(hold)) for hold in account.holds]
+    if account.alternative is not None:
+        lines.append(("alternative", alternative_text(account.alternative)))
+        off = account.alternative.difference
+        lines.append(("difference", f"{amount_text(off)} slice-seconds to the plan's worth"))
     if account.quarantine is not None:
         own = account.quarantine
         state = "over" if own.is_over(now_s) else f"until {_end_text(own.until_s)}"
@@ -161,9 +185,64 @@ def pod_lines(account: PodAccount) -> Lines:
             lines.append(("gang", f"{group.gang}, {group.gang_min} at once"))
     if pod.unschedulable_message:
         lines.append(("scheduler", pod.unschedulable_message))
+    if account.worth is not None:
+        lines.append(("worth", f"{amount_text(account.worth)} slice-seconds"))
+    if account.alternative is not None:
+        lines.append(("would take", alternative_text(account.alternative)))
     if account.change is not None:
         lines.append(("node", account.change.node))
     return lines + _change_lines(account.change)
+
+
+def fleet_lines(account: FleetAccount) -> Lines:
+    """Return the facts of a fleet, what it lacks first."""
+    lines: Lines = [
+        (
+            "scarce",
+            f"one more {own.resource} in pool {own.pool or '-'} would be worth"
+            f" {amount_text(own.worth)} slice-seconds",
+        )
+        for own in account.scarcities
+    ]
+    for need in account.needs:
+        why = f", bound by {need.binding}" if need.binding else ""
+        lines.append(
+            (
+                "fewest GPUs",
+                f"{need.fewest} empty {need.model} hold all that runs and waits in pool"
+                f" {need.pool}, which has {need.gpus}{why}",
+            )
+        )
+    lines += [
+        (
+            "one more node",
+            f"with {own.gpus} GPUs in pool {own.pool} would serve {own.pods} more pods, worth"
+            f" {amount_text(own.worth)} slice-seconds",
+        )
+        for own in account.one_more
+    ]
+    return lines
+
+
+def window_lines(policy: Policy, now_s: float) -> Lines:
+    """Return when changes may start, where that is not at any time."""
+    rules = policy.disruption
+    if rules.windows is None and not rules.freezes:
+        return []
+    opens_s = next_open_s(rules.windows, now_s, rules.freezes)
+    if opens_s is None:
+        return [("window", "none ever opens")]
+    return [("window", "open now" if opens_s <= now_s else f"opens {moment_text(opens_s)}")]
+
+
+def alternative_text(own: Alternative) -> str:
+    """Return what a GPU would become, and at which price."""
+    cost = own.cost
+    must = f"; it must gain {amount_text(cost.disturbance + cost.churn)}"
+    return (
+        f"GPU {own.gpu} of {own.node}: {counts_text(own.before)} -> {counts_text(own.after)},"
+        f" costs {amount_text(cost.disturbance)} slice-seconds{must if cost.churn else ''}"
+    )
 
 
 def _change_lines(change: NodeChange | None) -> Lines:

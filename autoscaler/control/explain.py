@@ -17,17 +17,19 @@ from autoscaler.domain.quarantine import Quarantine
 from autoscaler.domain.reasons import Hold, PodNote, Reason
 from autoscaler.domain.rollout import Journal
 from autoscaler.domain.snapshot import FleetNode, Snapshot
+from autoscaler.planning.inquiry import Alternative, Inquiry, Need, OneMore, Scarcity
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What an explanation rests on, all of one moment."""
+    """What an explanation rests on, all of one moment; ``inquiry`` asks the same plan."""
 
     observation: Observation
     snapshot: Snapshot
     demand: Demand
     plan: Plan
     history: tuple[RolloutRecord, ...] = ()
+    inquiry: Inquiry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class NodeAccount:
         Also when it is over, because it counts failures.
     history
         Its past rollouts, newest first.
+    alternative
+        The best change of it that the plan does not make.
     """
 
     name: str
@@ -61,6 +65,7 @@ class NodeAccount:
     holds: tuple[Hold, ...] = ()
     quarantine: Quarantine | None = None
     history: tuple[RolloutRecord, ...] = ()
+    alternative: Alternative | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,10 @@ class PodAccount:
         The proposed change that is for it.
     note
         Why it is not demand, or stays unserved.
+    alternative
+        The cheapest change that would serve it, where none is proposed for it.
+    worth
+        What serving it is worth, in slice-seconds.
     """
 
     pod: PodRef
@@ -85,6 +94,44 @@ class PodAccount:
     group: DemandGroup | None = None
     change: NodeChange | None = None
     note: PodNote | None = None
+    alternative: Alternative | None = None
+    worth: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FleetAccount:
+    """What keeps the plan from being worth more.
+
+    Parameters
+    ----------
+    scarcities
+        What one more free instance would be worth.
+    needs
+        Fewest GPUs that would do.
+    one_more
+        What one more node would bring.
+    """
+
+    verdict: str
+    scarcities: tuple[Scarcity, ...] = ()
+    needs: tuple[Need, ...] = ()
+    one_more: tuple[OneMore, ...] = ()
+
+
+def explain_fleet(sight: Sight) -> FleetAccount:
+    """Return what binds the plan, the fewest GPUs that would do, and what more would bring."""
+    inquiry = sight.inquiry
+    if inquiry is None:
+        return FleetAccount("the solver failed, so nothing is known of the fleet as a whole")
+    scarcities = inquiry.scarcities()
+    waiting = len(sight.plan.unserved)
+    if scarcities:
+        first = scarcities[0]
+        where = f" in pool {first.pool}" if first.pool else ""
+        verdict = f"{first.resource}{where} is what it lacks most; {waiting} pods stay unserved"
+    else:
+        verdict = f"nothing is scarce; {waiting} pods stay unserved"
+    return FleetAccount(verdict, scarcities, inquiry.needs(), inquiry.one_more())
 
 
 def explain_node(name: str, sight: Sight) -> NodeAccount:
@@ -114,6 +161,8 @@ def explain_node(name: str, sight: Sight) -> NodeAccount:
             )
         ),
     )
+    if change is None and sight.inquiry is not None:
+        account = replace(account, alternative=sight.inquiry.of_node(name))
     return replace(account, verdict=_node_verdict(account))
 
 
@@ -146,7 +195,12 @@ def explain_pod(pod: PodRef, sight: Sight) -> PodAccount:
     change = next((c for c in sight.plan.changes if pod in c.serves), None)
     note = _note_on(pod, sight)
     verdict = _pod_verdict(found, change, note)
-    return PodAccount(pod, verdict, found, group, change, note)
+    account = PodAccount(pod, verdict, found, group, change, note)
+    if sight.inquiry is None or change is not None or group is None:
+        return account
+    index = next((i for i, g in enumerate(sight.inquiry.problem.groups) if pod in g.pods), None)
+    worth = None if index is None else sight.inquiry.problem.mix.wants[index].value
+    return replace(account, alternative=sight.inquiry.of_pod(pod), worth=worth)
 
 
 def _note_on(pod: PodRef, sight: Sight) -> PodNote | None:

@@ -1,6 +1,6 @@
 """What a solver is asked and what it answers, whichever solver it is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -64,6 +64,9 @@ class Answer:
         Value of ``x`` and the most that any point can reach.
     seconds
         Time inside the solver, by its own account.
+    duals
+        What one unit more of each row would be worth, for continuous programs and
+        backends that tell.
     """
 
     status: Status
@@ -71,6 +74,7 @@ class Answer:
     objective: float = -np.inf
     bound: float = np.inf
     seconds: float = 0.0
+    duals: FloatArray | None = None
 
 
 def relative_gap(objective: float, bound: float) -> float:
@@ -99,7 +103,7 @@ def judged(answer: Answer) -> Answer:
     bound = max(answer.bound, answer.objective)
     near = answer.status is Status.OPTIMAL and bound - answer.objective > ABSOLUTE_GAP
     status = Status.GAP if near else answer.status
-    return Answer(status, answer.x, answer.objective, bound, answer.seconds)
+    return replace(answer, status=status, bound=bound)
 
 
 def answer_without_columns(program: LinearProgram) -> Answer:

@@ -1,7 +1,7 @@
 """A mix problem as a mixed-integer linear program, and solutions read back."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -26,6 +26,8 @@ class Formulation:
     bonuses, short
         Columns of bonuses and rules, in the order of the problem; both directions of a
         rule have a column of their own.
+    zone_rows
+        Row that bounds what requests take of a name in a zone, by zone and name.
     """
 
     mix: Mix
@@ -36,6 +38,7 @@ class Formulation:
     hosted: dict[int, tuple[int, int]]
     bonuses: tuple[int, ...]
     short: tuple[tuple[int, ...], ...]
+    zone_rows: Mapping[tuple[int, str], int] = field(default_factory=dict)
 
     @property
     def decisions(self) -> IntArray:
@@ -142,4 +145,5 @@ def formulate(mix: Mix) -> Formulation:
         hosted=writer.hosted,
         bonuses=bonuses,
         short=short,
+        zone_rows=writer.zone_rows,
     )

@@ -76,4 +76,5 @@ def _read(highs: _Highs, program: LinearProgram) -> Answer:
     is_mip = bool(program.is_integer.any())
     bound = float(info.mip_dual_bound) if is_mip else objective
     stopped = Status.NODE_LIMIT if status == kinds.kSolutionLimit else Status.OPTIMAL
-    return judged(Answer(stopped, x, objective, bound, seconds))
+    duals = None if is_mip else np.array(solution.row_dual, dtype=np.float64)
+    return judged(Answer(stopped, x, objective, bound, seconds, duals))

@@ -34,6 +34,7 @@ class MixWriter:
     host_supply: dict[tuple[int, str], list[tuple[int, int]]] = field(default_factory=dict)
     returns: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     uses: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    zone_rows: dict[tuple[int, str], int] = field(default_factory=dict)
 
     def add_changes(self, index: int, kind: NodeKind) -> None:
         """Add the columns of what GPUs of a node kind may become."""
@@ -162,6 +163,7 @@ class MixWriter:
                     free[kind.zone, name] += number * kind.number
         for key in sorted(users):
             row = self.program.row(-INFINITY, free[key])
+            self.zone_rows[key] = row
             for column, amount in users[key]:
                 self.program.enter(row, column, amount)
             for column, gain in self.supply.get(key, []):

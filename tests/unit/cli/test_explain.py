@@ -101,3 +101,55 @@ def test_other_subjects_are_usage_errors(shell, dump, subject):
     result = explain(shell, subject, dump)
     assert result.code == 64
     assert "node/NAME" in result.err
+
+
+def test_a_fleet_is_told_what_it_lacks(shell, tmp_path):
+    """Duals, the fewest GPUs, and what one more node would bring."""
+    path = write_dump(
+        tmp_path,
+        dump_node("gpu-1"),
+        *(dump_pod(f"large-{i}", "7g.40gb") for i in range(3)),
+        dump_configurations([[SEVEN]]),
+    )
+    result = explain(shell, "fleet", path)
+    assert result.code == 0
+    assert "nvidia.com/mig-7g.40gb in pool" in result.out
+    assert "3 empty a100-40gb hold all that runs and waits" in result.out
+    assert "would serve 1 more pods" in result.out
+    facts = explain(shell, "fleet", path, "-o", "json").json["facts"]
+    assert [fact["name"] for fact in facts] == ["scarce", "fewest GPUs", "one more node"]
+
+
+def test_a_pod_is_told_what_would_serve_it_and_when(shell, tmp_path):
+    """The cheapest change, its price, and the window it would have to wait for."""
+    policy = write_policy(
+        tmp_path,
+        "disruption: {windows: [{start: 00:00, end: 00:30}]}",
+        "priorities: {tiny: 0.001}",
+    )
+    path = write_dump(
+        tmp_path,
+        dump_node("gpu-1"),
+        dump_pod("light", "7g.40gb", spec={"priorityClassName": "tiny"}),
+        dump_configurations([[SEVEN]]),
+    )
+    result = explain(shell, "pod/team/light", path, "--policy", str(policy))
+    assert "NotWorthIt" in result.out
+    assert "GPU 0 of gpu-1: 7x1g.5gb -> 1x7g.40gb, costs" in " ".join(result.out.split())
+    assert "opens" in result.out
+
+
+def test_a_node_that_stays_is_told_its_best_alternative(shell, tmp_path):
+    """And by how much the plan would be worth less with it."""
+    path = write_dump(
+        tmp_path,
+        dump_node("gpu-1"),
+        *(dump_pod(f"small-{i}", "1g.5gb") for i in range(7)),
+        dump_pod("large", "4g.20gb"),
+        dump_configurations([[SEVEN]]),
+    )
+    result = explain(shell, "node/gpu-1", path)
+    assert "its present layout is the best there is" in result.out
+    text = " ".join(result.out.split())
+    assert "alternative GPU 0 of gpu-1: 7x1g.5gb -> " in text
+    assert "slice-seconds to the plan's worth" in text
