@@ -55,6 +55,9 @@ def simulate(
     gpus_per_node: Annotated[
         int | None, typer.Option(min=1, help="By default 1 with the agent, else 8.")
     ] = None,
+    close_by_profile: Annotated[
+        bool, typer.Option("--close-by-profile", help="Hold back what no plan has seen yet.")
+    ] = False,
     processes: Annotated[int, typer.Option(min=1, help="Cases to run at once.")] = 1,
     form: Annotated[Form, FORM_OPTION] = Form.TABLE,
 ) -> None:
@@ -69,6 +72,7 @@ def simulate(
             policy=load_policy(policy).policy if policy else unthrottled(),
             driver=driver,
             gpus_per_node=gpus_per_node or GPUS_PER_NODE[driver],
+            closes_by_profile=close_by_profile,
             agent=new_agent,
         ),
     )

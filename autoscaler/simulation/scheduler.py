@@ -90,6 +90,10 @@ class Scheduler:
         self._place()
         return earliest(self._retries.next_s(), self._due_bindings.next_s())
 
+    def reconsider(self) -> None:
+        """Try all pods that wait again: an extra filter may judge otherwise now."""
+        self._cluster.given_back.add(ANYTHING)
+
     def _observe_pod(self, notice: Notice) -> None:
         pod = notice.new
         if pod is None or is_finished(pod):

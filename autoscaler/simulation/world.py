@@ -121,6 +121,7 @@ class World:
         self.metrics = MetricsSource(
             self.platform, self.hardware, self.devices, settings.scrapes
         )
+        self.scheduler = Scheduler(self.platform, settings.scheduler)
         self._add_controllers()
         self.engine.run_until(settings.start_s)
 
@@ -153,7 +154,7 @@ class World:
             DevicePlugin(platform, hardware, devices, strategies),
             FeatureDiscovery(platform, hardware, strategies),
             NodeStatus(platform, devices),
-            Scheduler(platform, self.settings.scheduler),
+            self.scheduler,
             Kubelet(platform, hardware, devices),
             *self._make_agents(),
             DisruptionController(platform),

@@ -4,7 +4,7 @@ Everything that a change takes is there: cordons, the device plugin's restart, k
 lag, the pace of the loop. Jobs are pods that ask for their profile by resource name.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -18,6 +18,8 @@ from autoscaler.domain.resource import resource_name
 from autoscaler.simulation.agents import AgentFactory
 from autoscaler.simulation.figures import PodTimes
 from autoscaler.simulation.fleet import Fleet, NodeGroup
+from autoscaler.simulation.scheduler import SchedulerSettings
+from autoscaler.simulation.study.closing import Closing
 from autoscaler.simulation.study.jobs import StudyJob
 from autoscaler.simulation.study.known_past import KnownPast
 from autoscaler.simulation.study.outcome import Cut, JobTimes, Outcome
@@ -48,6 +50,8 @@ class EmbeddedSettings:
         Profile counts of each GPU at the start.
     gpus_per_node
         GPUs of a node; one node has the rest.
+    closes_by_profile
+        Whether what becomes free waits for the loop's next look.
     agent
         Makes node agents, where the driver is ``agent``.
     """
@@ -56,8 +60,8 @@ class EmbeddedSettings:
     policy: Policy | None = None
     driver: Driver = Driver.AGENT
     gpus_per_node: int = 1
+    closes_by_profile: bool = False
     agent: AgentFactory | None = None
-    on_progress: Callable[[float], None] | None = None
 
 
 @dataclass(slots=True)
@@ -71,6 +75,7 @@ class Pace:
     loop: Loop
     world: World
     interval_s: float
+    closing: Closing | None = None
     changes: int = 0
     plans: int = 0
     cycles: int = 0
@@ -87,6 +92,8 @@ class Pace:
         if not late_s and self._is_called(now_s):
             self._note(self.loop.step())
             self._seen = self.world.store.version
+            if self.closing is not None and self.closing.open_all():
+                self.world.scheduler.reconsider()
         if self._is_called(next_s):
             return next_s
         return max(next_s, self._due_s) if self._due_s < inf else None
@@ -109,6 +116,7 @@ class Pace:
 def run_embedded(policy: str, case: Case, settings: EmbeddedSettings) -> Outcome:
     """Run a case to the end of its last job, and return what came of it."""
     namespaces = (NAMESPACE, LOOP_NAMESPACE)
+    closing = Closing() if settings.closes_by_profile and settings.policy else None
     world = World(
         fleet_of(case, settings),
         WorldSettings(
@@ -117,11 +125,16 @@ def run_embedded(policy: str, case: Case, settings: EmbeddedSettings) -> Outcome
             bring_up_s=BRING_UP_S,
             finished_ttl_s=FINISHED_TTL_S,
             agent=settings.agent,
+            scheduler=SchedulerSettings(extra_filters=(closing,) if closing else ()),
         ),
     )
+    if closing is not None:
+        closing.watch(world.platform)
     jobs = case.present.jobs
     world.submit(_task(job) for job in jobs)
     pace = _add_loop(world, case, settings)
+    if pace is not None:
+        pace.closing = closing
     last_s = max((job.arrival_s for job in jobs), default=0.0)
     end_s = START_S + max(case.present.span_s, last_s)
     world.run_until(end_s)

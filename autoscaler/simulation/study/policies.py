@@ -47,6 +47,8 @@ class Conditions:
         Who cuts GPUs for it.
     gpus_per_node
         GPUs of a node; one node has the rest.
+    closes_by_profile
+        Whether what becomes free waits for the autoscaler's next look.
     agent
         Makes node agents, where the driver is ``agent``.
     """
@@ -54,6 +56,7 @@ class Conditions:
     policy: Policy
     driver: Driver = Driver.AGENT
     gpus_per_node: int = 1
+    closes_by_profile: bool = False
     agent: AgentFactory | None = None
 
 
@@ -87,6 +90,7 @@ def _autoscaler(name: str, case: Case, conditions: Conditions) -> Outcome:
         policy=policy,
         driver=conditions.driver,
         gpus_per_node=conditions.gpus_per_node,
+        closes_by_profile=conditions.closes_by_profile,
         agent=conditions.agent,
     )
     return run_embedded(name, case, settings)

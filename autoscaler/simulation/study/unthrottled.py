@@ -16,7 +16,10 @@ UNTHROTTLED = {
     "disruption": {"budgets": {"nodes": "100%", "perHour": 1_000_000}, "cooldown": "0s"},
     "planning": {
         "minGain": 1,
+        "undoGain": 1,
+        "undoWithin": "0s",
         "persistence": "0s",
+        "persistenceLooks": 1,
         "past": {"history": "21d", "minHistory": "1d"},
     },
     "rollout": {"warmUp": "1s"},

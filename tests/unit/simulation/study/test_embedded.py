@@ -33,7 +33,7 @@ def case_of(*rows, gpus=2, past=((0.0, 300.0, WHOLE),)):
 
 def settings(*gpus, policy=None, driver=Driver.AGENT, per_node=1):
     layouts = tuple(Counts(counts) for counts in gpus)
-    return EmbeddedSettings(layouts, policy, driver, per_node, new_agent)
+    return EmbeddedSettings(layouts, policy, driver, per_node, agent=new_agent)
 
 
 def test_without_a_loop_jobs_run_as_in_the_light_simulator():
@@ -70,6 +70,21 @@ def test_the_same_case_gives_the_same_outcome():
     case = case_of((0, 600, THREE), (40, 60, ONE), (90, 600, WHOLE), gpus=1)
     own = settings({WHOLE: 1}, policy=unthrottled())
     assert run_embedded("a", case, own) == run_embedded("a", case, own)
+
+
+def test_what_becomes_free_waits_for_the_next_look():
+    """By the scheduler alone the second 7g follows the first; else two 3g get the GPU."""
+    rows = [(0, 100, WHOLE), (1, 100, WHOLE), (2, 100, THREE), (3, 100, THREE)]
+    # Whole GPUs were held for long, so one that is free is worth more in halves.
+    past = [(600.0 * k, 60.0, THREE) for k in range(100)] + [(0.0, 50_000.0, WHOLE)]
+    case = case_of(*rows, gpus=1, past=past)
+    own = settings({WHOLE: 1}, policy=unthrottled())
+    eager = run_embedded("a", case, own)
+    patient = run_embedded("a", case, replace(own, closes_by_profile=True))
+    assert problems_of(patient, case) == []
+    # The instance is free at about 100 and the loop looks at 120.
+    assert eager.jobs[1].start_s < 120 < patient.jobs[1].start_s
+    assert patient.jobs[2].start_s < eager.jobs[2].start_s
 
 
 def test_the_last_node_has_the_gpus_that_are_left():
