@@ -89,7 +89,8 @@ class PlanningRules(Section):
     solve_limit_s: Duration = duration("20s", positive=True)
     """Wall-clock time for improving the first plan in a process of its own. When it is over
     the first plan stands, and nothing of it starts by itself, because another machine might
-    have found a better one. Default: 20s; 10,000 GPUs took at most 2 s in the benchmarks."""
+    have found a better one. Default: 20s, less than a cycle's interval, so that a slow
+    solver delays no open rollout by more than one."""
 
     past: PastRules = PastRules()
     """How far the past is looked at, and how often."""
