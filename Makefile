@@ -57,6 +57,7 @@ record: $(VENV)/.test  ## Write what is generated anew: schemas, manifests, the 
 	$(BIN)/python -m autoscaler.cli.initial_configuration > deploy/initial/mig-configurations.yaml
 	$(BIN)/python tools/example.py docs/examples/cluster.json
 	$(BIN)/mig-autoscaler $$(sed -n 's/^\$$ mig-autoscaler \(plan --from docs.*\)/\1/p' README.md) | $(BIN)/python tools/readme.py plan
+	$(BIN)/mig-autoscaler demo --no-live | $(BIN)/python tools/readme.py demo
 
 tools: $(VENV)/bin/python  ## Install kubectl and Prometheus where they are missing (as root: Debian packages)
 	tools/install.sh
