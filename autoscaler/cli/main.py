@@ -1,11 +1,13 @@
 """The command ``mig-autoscaler``: its parts, and what errors become."""
 
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Annotated, Protocol, runtime_checkable
 
 import typer
+from typer.main import get_command
 
 from autoscaler import __version__
 from autoscaler.cli.exit_codes import ExitCode
@@ -82,8 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     names = given[:1] if given[:1] and given[0] in COMMANDS else list(COMMANDS)
     try:
-        app = make_app(names)
-        code = app(args=given, prog_name="mig-autoscaler", standalone_mode=False)
+        return invoke(make_app(names), given)
     except UsageError as error:
         if isinstance(error, Shown):
             error.show()
@@ -95,9 +96,24 @@ def main(arguments: list[str] | None = None) -> int:
     except AutoscalerError as error:
         return fail(error, ExitCode.ERROR)
     except BrokenPipeError:
-        # The reader of our output went away (``| head``): that is its right.
-        sys.stderr.close()
+        # The reader of our output went away (``| head``): that is its right. What is
+        # left goes nowhere, or the end of the process would try again and fail.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
+
+
+def invoke(app: typer.Typer, arguments: Sequence[str]) -> int:
+    """Run a command without Typer's own end of a process.
+
+    That would take a closed pipe for an error, and with it end in 1.
+    """
+    command = get_command(app)
+    try:
+        with command.make_context("mig-autoscaler", list(arguments)) as context:
+            code = command.invoke(context)
+    except typer.Exit as end:
+        code = end.exit_code
+    sys.stdout.flush()
     return int(code or ExitCode.OK)
 
 
