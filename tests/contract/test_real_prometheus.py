@@ -106,7 +106,8 @@ def complete_view(url: str) -> MetricsView:
             urlopen(f"{url}/-/ready", timeout=1).close()
             view = PrometheusMetrics(Prometheus(url=url), clock).observe()
             if (view.pending is not None and len(view.instances) == 3) or tries > 100:
-                return view
+                # The first scrape may have come between two queries of this pass.
+                return PrometheusMetrics(Prometheus(url=url), clock).observe()
         except (URLError, ConnectionError, Unavailable):
             if tries > 100:
                 raise
