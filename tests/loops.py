@@ -11,7 +11,7 @@ from autoscaler.control.loop import Loop
 from autoscaler.control.outcome import CycleOutcome
 from autoscaler.control.outside import Outside
 from autoscaler.domain.policy import Mode, Policy, Prometheus
-from autoscaler.ports import CONFIG_MAPS, NAMESPACES, NODES, PODS, Clock, Metrics
+from autoscaler.ports import CONFIG_MAPS, NAMESPACES, NODES, PODS, Clock, Metrics, ObjectClient
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.apiserver.request import Request
 from autoscaler.simulation.prometheus_server import PrometheusServer
@@ -53,6 +53,8 @@ class Replica:
         What its Lease says; by default its name.
     clock
         Its own clock, where that differs from the world's.
+    client
+        Its way to the API server; by default the store itself.
     outcomes
         Of all cycles so far.
     """
@@ -64,11 +66,12 @@ class Replica:
     metrics: Metrics | None = None
     identity: str = ""
     clock: Clock | None = None
+    client: ObjectClient | None = None
     outcomes: list[CycleOutcome] = field(default_factory=list)
     is_alive: bool = True
 
     def __post_init__(self) -> None:
-        client = StoreClient(self.world.store, self.name)
+        client = self.client or StoreClient(self.world.store, self.name)
         clock = self.clock or self.world.clock
         cluster = KubernetesCluster(client, clock)
         outside = Outside(cluster, clock, self.metrics, self.identity or self.name)

@@ -19,7 +19,7 @@ from autoscaler.domain.policy import Policy
 from autoscaler.domain.resource import supply_of
 from autoscaler.domain.snapshot import Snapshot
 from autoscaler.planning.gate import Standing
-from autoscaler.ports import DISRUPTION_BUDGETS, REPLICA_SETS, Clock, Metrics
+from autoscaler.ports import DISRUPTION_BUDGETS, REPLICA_SETS, Clock, Metrics, ObjectClient
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.apiserver.request import Request
 from autoscaler.simulation.clock import VirtualClock
@@ -82,11 +82,18 @@ class Stage:
         identity: str = "",
         metrics: Metrics | None = None,
         clock: Clock | None = None,
+        client: ObjectClient | None = None,
     ) -> Replica:
         """Start a replica."""
         self.audit.actors[name] = identity or name
         replica = Replica(
-            self.world, self.policy, name, metrics=metrics, identity=identity, clock=clock
+            self.world,
+            self.policy,
+            name,
+            metrics=metrics,
+            identity=identity,
+            clock=clock,
+            client=client,
         )
         self.replicas[name] = replica
         return replica

@@ -14,11 +14,12 @@ from tests.chaos.stage import (
     stage_of,
 )
 from tests.loops import auto_policy
-from tests.worlds import HALVES, ONE, START_S, task
+from tests.worlds import HALVES, ONE, START_S
 
 IN_TIME_S = START_S + 400.0
 EVICTING = auto_policy(disruption={"eviction": {"enabled": True}})
-WRITES = 36
+# As many as a rollout takes to be over and told of.
+WRITES = 26
 
 
 def idle_roll():
@@ -26,7 +27,9 @@ def idle_roll():
 
     Its configuration is a mix, so it has to be written first.
     """
-    return stage_of(HALVES, HALVES)
+    stage = stage_of(HALVES, HALVES, jobs=0)
+    create_service(stage.world, "job", 7, ONE)
+    return stage
 
 
 def roll_with_evictions():
@@ -35,7 +38,7 @@ def roll_with_evictions():
     create_service(stage.world)
     stage.run(30)
     open_by_hand(stage, evict=refs_on(stage.world))
-    stage.world.submit([task(f"job-{i}", {ONE: 1}, run_s=90_000.0) for i in range(7)])
+    create_service(stage.world, "job", 7, ONE)
     return stage
 
 
@@ -81,6 +84,7 @@ def test_a_death_at_a_write_changes_nothing_of_the_end(number, roll, point, iden
     first = join(stage, "replica-1", "pod-a")
     while first.is_alive and stage.world.clock.now_s() < IN_TIME_S:
         stage.run(30)
+    assert not first.is_alive
     join(stage, "replica-2", identity)
     stage.run(200)
     stage.rest()

@@ -17,7 +17,7 @@ from tests.worlds import HALVES, ONE, PROMPT, START_S, devices, set_labels, task
 
 LOOKING = (Mode.OFF, Mode.DRY_RUN)
 # Moments of a rollout: closed at 30 s, labelled at 150 s, over at 240 s.
-MOMENTS = (31, 100, 160, 200, 220)
+MOMENTS = (31, 160, 220)
 FAILED = {
     "reason": "x",
     "message": "x",
@@ -38,7 +38,7 @@ def disturb(stage):
     set_labels(world, {"nvidia.com/mig.config": "all-2g.10gb"}, "n3")
     stage.run(300)
     world.faults.not_ready.add("n1")
-    stage.run(1500)
+    stage.run(700)
 
 
 def rolling(at_s):
@@ -61,7 +61,7 @@ def test_modes_that_only_look_write_nothing_whatever_happens(mode, at_s):
     watcher.policy = auto_policy(mode, planning={"minGain": 3.0})
     stage.run(300)
     assert mutations(stage.world, "watcher") == []
-    assert len(watcher.outcomes) > 60
+    assert len(watcher.outcomes) > 40
     planned = [o.plan is not None for o in watcher.outcomes]
     assert set(planned) == {mode is Mode.DRY_RUN}
 

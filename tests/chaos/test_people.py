@@ -20,8 +20,8 @@ from tests.worlds import CONFIG, HALVES, ONE, OPERATOR, THREE, devices, label, p
 
 # Moments of the rollout that ``stage_of`` leads to: closed at 30 s, labelled at 150 s,
 # MIG manager done at about 180 s, settled at 210 s, over at 240 s.
-BEFORE_LABEL = (31, 100, 149)
-AFTER_LABEL = (151, 165, 190, 220)
+BEFORE_LABEL = (31, 149)
+AFTER_LABEL = (151, 165, 220)
 LARGE = "all-3g.20gb"
 
 

@@ -37,7 +37,7 @@ def served(stage):
     return (offered.get(ONE), closed, marks) == (7, False, []) and layout.startswith("as-")
 
 
-@pytest.mark.parametrize("number", range(0, 120, 4))
+@pytest.mark.parametrize("number", range(0, 120, 5))
 def test_a_leader_that_freezes_is_succeeded_and_harms_nobody(number):
     """Wherever it stood still, and though it goes on where it was when it wakes up."""
     stage = stage_of(HALVES, HALVES)
