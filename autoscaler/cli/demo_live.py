@@ -12,6 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
+from rich.text import Text
 
 from autoscaler.cli.demo_run import Phase, Rehearsal, Scene
 from autoscaler.cli.moment import span_text
@@ -140,11 +141,11 @@ class Show:
         run, now_s = self._alone, scene.outcome.started_s
         bar = ProgressBar(run.end_s - run.start_s, max(0.0, now_s - run.start_s), width=40)
         top = Table.grid(padding=(0, 2))
-        top.add_row(f"[b]{self._clock(now_s)}[/b]", bar, f"{scene.phase}")
+        top.add_row(Text(self._clock(now_s), style="bold"), bar, Text(scene.phase))
         parts: list[RenderableType] = ["", top, ""]
         if scene.outcome.view is not None:
             parts += [nodes_table(scene.outcome.view.snapshot.nodes), ""]
-        return Group(*parts, self._queue_table(scene), "", *self._events)
+        return Group(*parts, self._queue_table(scene), "", *map(Text, self._events))
 
     def _queue_table(self, scene: Scene) -> Table:
         there, here = self._waits(scene)
@@ -191,7 +192,8 @@ def nodes_table(nodes: Sequence[FleetNode]) -> Table:
     for node in nodes:
         layout = layout_text(gpu.counts if gpu.mig_enabled else None for gpu in node.gpus)
         free = counts_text({short_name(name): n for name, n in node.free.items()})
-        drawn.add_row(node.name, state_of(node), layout, free)
+        state = "reserved" if node.reserved else state_of(node)
+        drawn.add_row(node.name, state, layout, free)
     return drawn
 
 

@@ -24,7 +24,7 @@ disruption:
       end: "06:00"
       timeZone: Asia/Shanghai
   budgets: {{nodes: 2, perHour: 12}}
-loop: {{interval: 60s}}
+loop: {{interval: 90s}}
 """
 
 

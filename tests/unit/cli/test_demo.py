@@ -8,10 +8,11 @@ import pytest
 from rich.console import Console
 
 from autoscaler.cli.demo import conclude, settings_of, write_file
-from autoscaler.cli.demo_live import change_text, waits_at
+from autoscaler.cli.demo_live import change_text, nodes_table, waits_at
 from autoscaler.cli.demo_policy import demo_policy, policy_text
 from autoscaler.cli.demo_report import row_text
 from autoscaler.cli.demo_run import AutoscaledRun, faults_of, make_world
+from autoscaler.cli.output import text_of
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.history import RolloutRecord
@@ -23,6 +24,7 @@ from autoscaler.simulation.comparison import Row
 from autoscaler.simulation.figures import PodTimes
 from autoscaler.simulation.run_record import ChangeRecord
 from autoscaler.simulation.scenario import Scenario, build_scenario
+from tests.builders import fleet_node
 from tests.rollouts import before, target
 
 SMALL = settings_of(seed=1, hours=1, nodes=2)
@@ -141,3 +143,10 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path):
     """As for every other command."""
     with pytest.raises(ConfigError, match=r"missing/x\.json: cannot be written: No such file"):
         write_file(tmp_path / "missing" / "x.json", json.dumps({}))
+
+
+def test_a_reserved_node_is_shown_as_such():
+    """Its hold is what being reserved means, and no trouble."""
+    nodes = [fleet_node("gpu-01", reserved=True), fleet_node("gpu-02")]
+    lines = text_of(nodes_table(nodes)).splitlines()[2:]
+    assert [line.split()[:2] for line in lines] == [["gpu-01", "reserved"], ["gpu-02", "ready"]]
