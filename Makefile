@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest
 # Where tools live that tests use and pip cannot give (kubectl, prometheus).
 export PATH := $(CURDIR)/.tools/bin:$(PATH)
 
-.PHONY: help setup demo test check fmt bench record tools ci lock
+.PHONY: help setup demo test chaos check fmt bench record tools ci lock
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## (.*)/  \1|\2/' | column -t -s '|'
@@ -37,7 +37,10 @@ demo: $(VENV)/.demo  ## Watch the whole product on the embedded cluster
 	@$(BIN)/mig-autoscaler demo $(DEMO_ARGS)
 
 test: $(VENV)/.test  ## Run all tests (under five minutes on two cores)
-	$(PYTEST) -q -n 2 --dist loadfile tests
+	$(PYTEST) -q -n 2 --dist loadfile --ignore tests/chaos tests
+
+chaos: $(VENV)/.test  ## Run the loop with deaths, faults and people at every moment
+	$(PYTEST) -q -n 2 --dist loadfile tests/chaos
 
 check: $(VENV)/.test  ## Format, lint, types, import contracts, generated files
 	$(BIN)/ruff format --check .
@@ -64,6 +67,7 @@ tools: $(VENV)/bin/python  ## Install kubectl and Prometheus where they are miss
 
 ci: tools check  ## What CI runs: checks and all tests, nothing skipped for a missing tool
 	REQUIRED_MARKERS=kubectl,prometheus $(MAKE) test
+	$(MAKE) chaos
 
 lock: $(VENV)/bin/python  ## Write the lock files anew
 	$(PIP) install pip-tools
