@@ -25,12 +25,11 @@ from autoscaler.cli.wiring import (
     Access,
     own_namespace,
 )
-from autoscaler.control.status import STATUS, kept_in
+from autoscaler.control.status import STATUS, kept_in, window_json
 from autoscaler.domain.assessment import assess
 from autoscaler.domain.policy import Policy, policy_hash
 from autoscaler.domain.rollout import Journal
 from autoscaler.domain.snapshot import FleetNode, Snapshot
-from autoscaler.domain.window import next_open_s
 from autoscaler.planning.timing import timing
 
 Json = dict[str, object]
@@ -88,17 +87,10 @@ def status_document(answer: Answer, snapshot: Snapshot, namespace: str) -> Json:
 
 
 def window_of(policy: Policy, now_s: float) -> Json:
-    """Return whether changes may start now, and until or from when."""
-    rules, now = policy.disruption, timing(policy.disruption, now_s)
-    is_open = now.in_window and now.frozen is None
-    opens_s = None if is_open else next_open_s(rules.windows, now_s, rules.freezes)
-    closes_s = now.closes_s if is_open else None
-    return {
-        "open": is_open,
-        "frozen": now.frozen is not None,
-        "closesAt": None if closes_s is None else moment_text(closes_s),
-        "opensAt": None if opens_s is None else moment_text(opens_s),
-    }
+    """Return what the loop says of its window, and whether a freeze holds."""
+    said = window_json(policy, now_s)
+    is_frozen = timing(policy.disruption, now_s).frozen is not None
+    return {"open": said["open"], "frozen": is_frozen} | said
 
 
 def _node(node: FleetNode) -> Json:

@@ -90,7 +90,7 @@ def status_of(outcome: CycleOutcome, policy: Policy, kept: Kept) -> dict[str, ob
         "openRollouts": [
             _rollout_json(node, journal, outcome) for node, journal in outcome.journals.items()
         ],
-        "window": _window_json(policy, outcome.started_s),
+        "window": window_json(policy, outcome.started_s),
         "plan": None if outcome.plan is None else plan_summary(outcome.plan),
         "holds": _holds_json(outcome),
         "metrics": _metrics_json(outcome),
@@ -138,7 +138,8 @@ def _rollout_json(node: str, journal: Journal, outcome: CycleOutcome) -> dict[st
     }
 
 
-def _window_json(policy: Policy, now_s: float) -> dict[str, object]:
+def window_json(policy: Policy, now_s: float) -> dict[str, object]:
+    """Return whether changes may start now, and until or from when."""
     rules, now = policy.disruption, timing(policy.disruption, now_s)
     is_closed = now.frozen is not None or not now.in_window
     opens_s = next_open_s(rules.windows, now_s, rules.freezes) if is_closed else None
