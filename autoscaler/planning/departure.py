@@ -22,8 +22,6 @@ from autoscaler.planning.worth import Worth
 Likeness = tuple[tuple[object, ...], ...]
 """What makes holders alike for prices; sorts by content."""
 
-EMPTY_ALL = Target(Counts())
-
 
 @dataclass(frozen=True, slots=True)
 class Emptying:

@@ -44,7 +44,6 @@ _SILENT: Mapping[Kind, tuple[tuple[str, str], ...]] = {
 
 Default = Callable[[RawObject], RawObject]
 Check = Callable[[RawObject], list[Cause]]
-UpdateCheck = Callable[[RawObject, RawObject], list[Cause]]
 
 
 def _with_node_defaults(node: RawObject) -> RawObject:

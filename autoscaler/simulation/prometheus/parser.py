@@ -37,7 +37,6 @@ STRENGTH = {
     "^": 6,
 }
 COMPARISONS = frozenset({"==", "!=", "<=", "<", ">=", ">"})
-SET_OPERATORS = frozenset({"and", "or", "unless"})
 UNITS_S = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "y": 31536000}
 
 _TOKEN = re.compile(

@@ -12,7 +12,7 @@ from math import inf
 from typing import Protocol
 
 from autoscaler.domain.errors import InvariantError
-from autoscaler.domain.geometry import Geometry, GpuInstance
+from autoscaler.domain.geometry import Geometry
 from autoscaler.domain.profile import GpuModel
 from autoscaler.simulation.study.cells import Cells, Place
 from autoscaler.simulation.study.jobs import StudyJob
@@ -198,9 +198,3 @@ def play(policy: str, fleet: LightFleet, jobs: Sequence[StudyJob], player: Playe
         cuts=tuple(scene.cuts),
         evictions=scene.evictions,
     )
-
-
-def whole_instance(model: GpuModel) -> GpuInstance:
-    """Return the instance that takes a whole GPU."""
-    whole = model.whole_gpu
-    return GpuInstance(whole.starts[0], whole.memory_slices, whole.name)
