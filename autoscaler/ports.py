@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from autoscaler.domain.board import Board, BoardInstance
-from autoscaler.domain.geometry import GpuInstance
-from autoscaler.domain.objects import (
+from autoscaler.domain.cluster.board import Board, BoardInstance
+from autoscaler.domain.cluster.objects import (
     ConfigMap,
     MetricsView,
     Node,
@@ -18,10 +17,11 @@ from autoscaler.domain.objects import (
     Pod,
     PodRef,
 )
+from autoscaler.domain.mig.geometry import GpuInstance
 
 if TYPE_CHECKING:
     # Arrays come with it, which most commands do without.
-    from autoscaler.planning.demand_history import DemandHistory, Grid
+    from autoscaler.planning.past.demand_history import DemandHistory, Grid
 
 # A Kubernetes object as JSON gives it. Only an ObjectClient and the code right
 # above it (the Kubernetes adapter, the simulated controllers) may see one.

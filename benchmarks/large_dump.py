@@ -14,14 +14,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from autoscaler.domain.configuration import (
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.mig.configuration import (
     initial_configurations,
     node_configuration,
     render_configurations,
 )
-from autoscaler.domain.counts import Counts
-from autoscaler.domain.profile import load_models
-from autoscaler.domain.resource import resource_name, supply_of
+from autoscaler.domain.mig.profile import load_models
+from autoscaler.domain.mig.resource import resource_name, supply_of
 
 Raw = dict[str, Any]
 A100 = "a100-40gb"

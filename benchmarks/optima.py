@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.geometry import Geometry, GpuInstance
-from autoscaler.domain.layouts import layouts_around
-from autoscaler.domain.profile import GpuModel, load_models
-from autoscaler.planning.answer import SolverLimits
-from autoscaler.planning.mix import GpuKind, Mix, NodeKind, Option, Want
-from autoscaler.planning.optimizer import settle
-from autoscaler.planning.solver import Solver, solve
+from autoscaler.domain.mig.geometry import Geometry, GpuInstance
+from autoscaler.domain.mig.layouts import layouts_around
+from autoscaler.domain.mig.profile import GpuModel, load_models
+from autoscaler.planning.program.mix import GpuKind, Mix, NodeKind, Option, Want
+from autoscaler.planning.program.optimizer import settle
+from autoscaler.planning.solving.answer import SolverLimits
+from autoscaler.planning.solving.solver import Solver, solve
 
 # Prices of the format: a changed GPU, an idle instance that is lost, and a compute
 # slice of demand that is not served.

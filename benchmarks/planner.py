@@ -15,19 +15,25 @@ import time
 from dataclasses import asdict, dataclass
 from random import Random
 
+from autoscaler.domain.cluster.objects import Node, PodRef
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.demand import Demand, DemandGroup
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.layouts import maximal_layouts
-from autoscaler.domain.objects import Node, PodRef
-from autoscaler.domain.policy import Driver, Metadata, Policy, Pool, Strategy
-from autoscaler.domain.profile import GpuModel, load_models
-from autoscaler.domain.resource import resource_name, supply_of
-from autoscaler.domain.snapshot import FleetNode, Gpu, Snapshot
+from autoscaler.domain.demand.demand import Demand, DemandGroup
+from autoscaler.domain.fleet.snapshot import FleetNode, Gpu, Snapshot
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.mig.layouts import maximal_layouts
+from autoscaler.domain.mig.profile import GpuModel, load_models
+from autoscaler.domain.mig.resource import resource_name, supply_of
+from autoscaler.domain.mig.strategy import Strategy
+from autoscaler.domain.policy.policy import (
+    Driver,
+    Metadata,
+    Policy,
+    Pool,
+)
 from autoscaler.planning.baselines.score import BASELINES, score
-from autoscaler.planning.moves import moves_of
-from autoscaler.planning.optimizer import settle
-from autoscaler.planning.problem import state_problem
+from autoscaler.planning.program.optimizer import settle
+from autoscaler.planning.program.problem import state_problem
+from autoscaler.planning.reporting.moves import moves_of
 
 BUSY = 0.6
 # Share of the demanded slices, by compute slices of the profile.

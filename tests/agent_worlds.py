@@ -7,7 +7,7 @@ from typing import Any
 from autoscaler.agent.node_agent import NodeAgent
 from autoscaler.agent.turn import Turn
 from autoscaler.agent.wiring import new_agent
-from autoscaler.domain.policy import Driver
+from autoscaler.domain.policy.policy import Driver
 from autoscaler.simulation.world import NODE_AGENT, World
 from tests.loops import Killed, auto_policy, is_closed, world_with_namespace
 from tests.worlds import pods

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field, replace
 from autoscaler.adapters.nvml import NvmlDriver
 from autoscaler.agent.node_agent import NodeAgent
 from autoscaler.agent.turn import AgentPorts, AgentSettings, Turn
-from autoscaler.domain.agent_report import Report, report_of
+from autoscaler.domain.cluster.marks import INVENTORY, ROLLOUT
+from autoscaler.domain.cluster.objects import Node, Owner, Pod, PodRef
 from autoscaler.domain.errors import Conflict
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.journal_json import journal_to_text
-from autoscaler.domain.marks import INVENTORY, ROLLOUT
-from autoscaler.domain.objects import Node, Owner, Pod, PodRef
-from autoscaler.domain.policy import Driver
-from autoscaler.domain.resource import supply_of
-from autoscaler.domain.rollout import Journal, Layout, State
+from autoscaler.domain.journal.journal_json import journal_to_text
+from autoscaler.domain.journal.rollout import Journal, Layout, State
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.mig.resource import supply_of
+from autoscaler.domain.policy.policy import Driver
+from autoscaler.domain.rollout.agent_report import Report, report_of
 from autoscaler.ports import NodePatch
 from autoscaler.simulation.clock import VirtualClock
 from autoscaler.simulation.hardware import SimulatedGpu, cut

@@ -9,18 +9,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from autoscaler.domain.configuration import node_configuration
+from autoscaler.domain.cluster.objects import Container, Node, Observation, Pod, PodRef
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.demand import DemandGroup
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.holder import Holder
-from autoscaler.domain.objects import Container, Node, Observation, Pod, PodRef
-from autoscaler.domain.placement import place
-from autoscaler.domain.plan import GpuChange, NodeChange, Plan, Price
-from autoscaler.domain.policy import Driver, Strategy
-from autoscaler.domain.profile import GpuModel, Profile, load_models
-from autoscaler.domain.resource import resource_name, supply_of
-from autoscaler.domain.snapshot import FleetNode, Gpu, Snapshot
+from autoscaler.domain.demand.demand import DemandGroup
+from autoscaler.domain.demand.holder import Holder
+from autoscaler.domain.fleet.snapshot import FleetNode, Gpu, Snapshot
+from autoscaler.domain.mig.configuration import node_configuration
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.mig.placement import place
+from autoscaler.domain.mig.profile import GpuModel, Profile, load_models
+from autoscaler.domain.mig.resource import resource_name, supply_of
+from autoscaler.domain.mig.strategy import Strategy
+from autoscaler.domain.plan.plan import GpuChange, NodeChange, Plan, Price
+from autoscaler.domain.policy.policy import Driver
 
 CountsOf = Mapping[str, int]
 LayoutOf = Sequence[CountsOf | None]

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from autoscaler.domain.configuration import (
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.mig.configuration import (
     initial_configurations,
     node_configuration,
     render_configurations,
 )
-from autoscaler.domain.counts import Counts
-from autoscaler.domain.resource import resource_name, supply_of
+from autoscaler.domain.mig.resource import resource_name, supply_of
 from tests.builders import A100, CountsOf, LayoutOf, model
 
 AT = "2030-01-10T12:00:00Z"

@@ -10,10 +10,8 @@ import yaml
 
 from autoscaler.adapters.kubernetes.nodes import node_from
 from autoscaler.adapters.kubernetes.pods import pod_from
-from autoscaler.domain.assessment import Memory, assess
-from autoscaler.domain.demand import Demand
-from autoscaler.domain.marks import INVENTORY
-from autoscaler.domain.objects import (
+from autoscaler.domain.cluster.marks import INVENTORY
+from autoscaler.domain.cluster.objects import (
     ConfigMap,
     InstanceSample,
     MetricsView,
@@ -21,10 +19,12 @@ from autoscaler.domain.objects import (
     Pod,
     PodRef,
 )
-from autoscaler.domain.policy import Metadata, Policy, Pool
+from autoscaler.domain.demand.demand import Demand
+from autoscaler.domain.demand.requests import demand_of
+from autoscaler.domain.fleet.assessment import Memory, assess
+from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
+from autoscaler.domain.policy.policy import Metadata, Policy, Pool
 from autoscaler.domain.reasons import Reason
-from autoscaler.domain.requests import demand_of
-from autoscaler.domain.snapshot import FleetNode, Snapshot
 from tests.builders import A100, NOW_S, CountsOf, LayoutOf, model, observation, placed
 
 NOTHING_KNOWN = Memory()

@@ -10,7 +10,7 @@ from autoscaler.adapters.prometheus.metrics import PrometheusMetrics
 from autoscaler.control.loop import Loop
 from autoscaler.control.outcome import CycleOutcome
 from autoscaler.control.outside import Outside
-from autoscaler.domain.policy import Mode, Policy, Prometheus
+from autoscaler.domain.policy.policy import Mode, Policy, Prometheus
 from autoscaler.ports import CONFIG_MAPS, NAMESPACES, NODES, PODS, Clock, Metrics, ObjectClient
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.apiserver.request import Request

@@ -17,7 +17,7 @@ from typing import Any
 import pynvml
 
 from autoscaler.adapters.nvml import NvmlDriver
-from autoscaler.domain.profile import Profile
+from autoscaler.domain.mig.profile import Profile
 from autoscaler.simulation.hardware import DriverError, Instance, SimulatedGpu
 
 INVALID_ARGUMENT, NOT_SUPPORTED, NOT_FOUND, INSUFFICIENT_SIZE = 2, 3, 6, 7

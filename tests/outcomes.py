@@ -6,10 +6,10 @@ from typing import Any
 from autoscaler.control.leadership import Standing
 from autoscaler.control.memory import FRESH
 from autoscaler.control.outcome import CycleOutcome, Decision, View
-from autoscaler.domain.demand import Demand
-from autoscaler.domain.objects import Observation
-from autoscaler.domain.plan import Plan
-from autoscaler.domain.snapshot import Snapshot
+from autoscaler.domain.cluster.objects import Observation
+from autoscaler.domain.demand.demand import Demand
+from autoscaler.domain.fleet.snapshot import Snapshot
+from autoscaler.domain.plan.plan import Plan
 from tests.builders import NOW_S, snapshot
 
 

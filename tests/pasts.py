@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from autoscaler.planning.demand_history import DemandHistory, Grid, Service, Source
-from autoscaler.planning.queue_model import Job
+from autoscaler.planning.past.demand_history import DemandHistory, Grid, Service, Source
+from autoscaler.planning.past.queue_model import Job
 from tests.worlds import START_S
 
 HOUR_S = 3600.0

@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass, field, replace
 
-from autoscaler.domain.configuration import node_configuration
+from autoscaler.domain.cluster.objects import Node, Pod, PodDisruptionBudget, PodRef
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.objects import Node, Pod, PodDisruptionBudget, PodRef
-from autoscaler.domain.plan import GpuChange, NodeChange
-from autoscaler.domain.policy import EvictionRules, MigManager, RolloutRules
+from autoscaler.domain.journal.rollout import Journal, Layout, State
+from autoscaler.domain.mig.configuration import node_configuration
+from autoscaler.domain.mig.resource import supply_of
+from autoscaler.domain.plan.plan import GpuChange, NodeChange
+from autoscaler.domain.policy.policy import EvictionRules, MigManager, RolloutRules
 from autoscaler.domain.reasons import Block
-from autoscaler.domain.resource import supply_of
-from autoscaler.domain.rollout import Journal, Layout, State
-from autoscaler.domain.situation import OUR_MARKS
-from autoscaler.domain.steps import (
+from autoscaler.domain.rollout.situation import OUR_MARKS
+from autoscaler.domain.rollout.steps import (
     Evict,
     EvictManagerPod,
     Finish,
@@ -23,7 +23,7 @@ from autoscaler.domain.steps import (
     Wait,
     WriteConfiguration,
 )
-from autoscaler.domain.transition import next_step
+from autoscaler.domain.rollout.transition import next_step
 from tests.builders import NOW_S, model, node
 
 BEFORE = (Counts({"1g.5gb": 7}), Counts({"1g.5gb": 7}))

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.placement import place
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.mig.placement import place
 from autoscaler.simulation.study.jobs import StudyJob
 from autoscaler.simulation.study.light import LightFleet
 from autoscaler.simulation.study.splits import Work, numbered

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from math import floor
 
-from autoscaler.domain.layouts import fits, maximal_multisets
-from autoscaler.domain.profile import GpuModel, Media, Profile
+from autoscaler.domain.mig.layouts import fits, maximal_multisets
+from autoscaler.domain.mig.profile import GpuModel, Media, Profile
 
 SUFFIXES = {Media.DEFAULT: "", Media.ONE: "+me", Media.ALL: "+me.all", Media.NONE: "-me"}
 CONFIDENCE_GROUPS = {"names", "gi_profile_ids", "placements", "memory", "sm", "engines"}

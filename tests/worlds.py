@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from autoscaler.domain.configuration import (
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.mig.configuration import (
     node_configuration,
     parse_configurations,
     render_configurations,
 )
-from autoscaler.domain.counts import Counts
 from autoscaler.ports import CONFIG_MAPS, NODES, PODS, RawObject
 from autoscaler.simulation.fleet import Fleet, NodeGroup
 from autoscaler.simulation.timing import Span, Timing

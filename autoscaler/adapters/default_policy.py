@@ -5,14 +5,15 @@ from collections.abc import Iterable
 from importlib import resources
 
 from autoscaler.adapters.policy_file import parse_policy
-from autoscaler.domain.conditions import journal_of
-from autoscaler.domain.memory import CAPABLE
-from autoscaler.domain.objects import Node, Observation
-from autoscaler.domain.policy import Policy, Pool, Strategy
-from autoscaler.domain.policy_check import PRODUCT_LABEL
-from autoscaler.domain.pool import LABEL_VALUE_PATTERN
-from autoscaler.domain.pooling import has_gpu_signs
-from autoscaler.domain.profile import load_models
+from autoscaler.domain.cluster.objects import Node, Observation
+from autoscaler.domain.fleet.conditions import journal_of
+from autoscaler.domain.fleet.memory import CAPABLE
+from autoscaler.domain.fleet.pooling import has_gpu_signs
+from autoscaler.domain.mig.profile import load_models
+from autoscaler.domain.mig.strategy import Strategy
+from autoscaler.domain.policy.policy import Policy, Pool
+from autoscaler.domain.policy.policy_check import PRODUCT_LABEL
+from autoscaler.domain.policy.pool import LABEL_VALUE_PATTERN
 
 FILE = "default.yaml"
 

@@ -28,9 +28,8 @@ from autoscaler.adapters.kubernetes.pods import pod_from
 from autoscaler.adapters.kubernetes.reading import mapping_at, text_at
 from autoscaler.adapters.prometheus.files import read_metrics
 from autoscaler.adapters.texts import source_of
-from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.mig_manager import is_manager
-from autoscaler.domain.objects import (
+from autoscaler.domain.cluster.mig_manager import is_manager
+from autoscaler.domain.cluster.objects import (
     ClaimDriver,
     ConfigMap,
     Node,
@@ -40,7 +39,8 @@ from autoscaler.domain.objects import (
     PodGroup,
     Quota,
 )
-from autoscaler.domain.ownership import INSTASLICE
+from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.fleet.ownership import INSTASLICE
 from autoscaler.ports import RawObject
 
 __all__ = ["read_dumps", "read_metrics"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from autoscaler.adapters.kubernetes.announcements import announcement_from
 from autoscaler.adapters.kubernetes.kinds import KUEUE
 from autoscaler.adapters.kubernetes.kueue import kueue_from
-from autoscaler.domain.announcement import CRON_JOB, JOB, NAMESPACE, Announcement
-from autoscaler.domain.queueing import Kueue
+from autoscaler.domain.cluster.announcement import CRON_JOB, JOB, NAMESPACE, Announcement
+from autoscaler.domain.cluster.queueing import Kueue
 from autoscaler.ports import RawObject
 
 WORKLOAD, LOCAL_QUEUE, CLUSTER_QUEUE = "Workload", "LocalQueue", "ClusterQueue"

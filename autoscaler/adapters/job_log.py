@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.profile import GpuModel
-from autoscaler.domain.resource import resource_name
-from autoscaler.planning.demand_history import Key
-from autoscaler.planning.queue_model import Job
+from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.domain.mig.resource import resource_name
+from autoscaler.planning.past.demand_history import Key
+from autoscaler.planning.past.queue_model import Job
 
 ARRIVAL, DURATION, END, COUNT = "arrival_s", "duration_s", "end_s", "mig_count"
 STARTS = ("start_s", "scheduled_s")

@@ -15,10 +15,10 @@ import pynvml
 
 from autoscaler.adapters.nvml_calls import ComputeProfile, Handle, NvmlCalls, ProfileInfo
 from autoscaler.adapters.nvml_errors import NOT_SUPPORTED, meaning_of
-from autoscaler.domain.board import Board, BoardInstance
+from autoscaler.domain.cluster.board import Board, BoardInstance
 from autoscaler.domain.errors import Diverged, NotFound, Refused
-from autoscaler.domain.geometry import GpuInstance
-from autoscaler.domain.profile import models_for_product
+from autoscaler.domain.mig.geometry import GpuInstance
+from autoscaler.domain.mig.profile import models_for_product
 
 ODD_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]")
 

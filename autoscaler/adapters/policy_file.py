@@ -13,18 +13,18 @@ from pydantic import ValidationError
 
 from autoscaler.adapters.prometheus.queries import KNOWN
 from autoscaler.adapters.yaml_tree import Flaw, Mark, Tree, printable, read_tree
-from autoscaler.domain.complaints import NOT_A_KEY, complaints, did_you_mean
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.policy import DemandRules, Policy, Pool, same_names
-from autoscaler.domain.policy_check import (
+from autoscaler.domain.policy.complaints import NOT_A_KEY, complaints, did_you_mean
+from autoscaler.domain.policy.policy import DemandRules, Policy, Pool, same_names
+from autoscaler.domain.policy.policy_check import (
     demand_problems,
     demand_warnings,
     pool_problems,
     pool_warnings,
     preset_problems,
 )
-from autoscaler.domain.quantity import shown
-from autoscaler.domain.section import Path, Problem, Section, path_text
+from autoscaler.domain.policy.quantity import shown
+from autoscaler.domain.policy.section import Path, Problem, Section, path_text
 
 NO_VALUE = "has no value"
 NO_QUERY = "there is no query"

@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from autoscaler.domain.plan_document import PlanDocument
-from autoscaler.domain.policy import Policy
+from autoscaler.domain.plan.plan_document import PlanDocument
+from autoscaler.domain.policy.policy import Policy
 
 Schema = dict[str, Any]  # Any: the form of a JSON schema
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoscaler.planning.answer import Answer, Status
-from autoscaler.planning.linear import LinearProgram
-from autoscaler.planning.solver import Solver, solve
+from autoscaler.planning.solving.answer import Answer, Status
+from autoscaler.planning.solving.linear import LinearProgram
+from autoscaler.planning.solving.solver import Solver, solve
 
 MODULE = "autoscaler.adapters.solver_process"
 SCALARS = ("objective", "bound", "seconds")

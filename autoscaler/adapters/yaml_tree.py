@@ -23,7 +23,7 @@ from ruamel.yaml.events import (
 )
 
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.section import Path
+from autoscaler.domain.policy.section import Path
 
 MAX_CHARACTERS = 256 * 1024
 MAX_DEPTH = 40

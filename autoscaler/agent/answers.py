@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from autoscaler.agent.sight import Sight
 from autoscaler.agent.turn import AgentPorts, AgentSettings, Turn
-from autoscaler.domain.agent_report import Phase, Report, Way
-from autoscaler.domain.rollout import Journal
+from autoscaler.domain.journal.rollout import Journal
+from autoscaler.domain.rollout.agent_report import Phase, Report, Way
 
 
 class Answers:

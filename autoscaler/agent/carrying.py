@@ -12,9 +12,9 @@ from autoscaler.agent.operands import Operands, operands_among
 from autoscaler.agent.sight import Sight, mismatch
 from autoscaler.agent.turn import AgentPorts, AgentSettings, Turn
 from autoscaler.agent.work import Blocked, Create, Destroy, Impossible, next_work
-from autoscaler.domain.agent_report import Order, Phase, Report, Way
 from autoscaler.domain.errors import Diverged, InUse, NotFound, Refused
-from autoscaler.domain.rollout import Journal
+from autoscaler.domain.journal.rollout import Journal
+from autoscaler.domain.rollout.agent_report import Order, Phase, Report, Way
 
 
 class Carrier:

@@ -12,11 +12,11 @@ from autoscaler.agent.answers import Answers
 from autoscaler.agent.carrying import Carrier
 from autoscaler.agent.sight import Sight, look, mismatch
 from autoscaler.agent.turn import AgentPorts, AgentSettings, Turn
-from autoscaler.domain.agent_report import Phase, Report, report_of, way_of
-from autoscaler.domain.board import Board, BoardInstance
+from autoscaler.domain.cluster.board import Board, BoardInstance
+from autoscaler.domain.cluster.marks import AGENT
 from autoscaler.domain.errors import ActuationError, Conflict
-from autoscaler.domain.marks import AGENT
-from autoscaler.domain.rollout import Journal
+from autoscaler.domain.journal.rollout import Journal
+from autoscaler.domain.rollout.agent_report import Phase, Report, report_of, way_of
 
 Bare = Mapping[tuple[str, BoardInstance], Board]
 

@@ -8,7 +8,7 @@ device, without the others nobody loses one.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autoscaler.domain.objects import Pod
+from autoscaler.domain.cluster.objects import Pod
 
 APP = "app"
 NAME = "app.kubernetes.io/name"

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from autoscaler.agent.turn import AgentPorts
-from autoscaler.domain.agent_report import Order, Report, order_of, report_of
-from autoscaler.domain.board import Board
-from autoscaler.domain.conditions import journal_of
+from autoscaler.domain.cluster.board import Board
+from autoscaler.domain.cluster.inventory import render_inventory
+from autoscaler.domain.cluster.marks import AGENT, INVENTORY
+from autoscaler.domain.cluster.objects import Node, PodRef
 from autoscaler.domain.errors import Refused
-from autoscaler.domain.inventory import render_inventory
-from autoscaler.domain.marks import AGENT, INVENTORY
-from autoscaler.domain.objects import Node, PodRef
-from autoscaler.domain.policy import Driver
-from autoscaler.domain.rollout import Journal
+from autoscaler.domain.fleet.conditions import journal_of
+from autoscaler.domain.journal.rollout import Journal
+from autoscaler.domain.policy.policy import Driver
+from autoscaler.domain.rollout.agent_report import Order, Report, order_of, report_of
 from autoscaler.ports import NodePatch
 
 

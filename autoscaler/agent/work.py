@@ -7,10 +7,10 @@ ordered. Whatever pods hold is never in the way of being asked: then nothing is 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from autoscaler.domain.agent_report import Order
-from autoscaler.domain.board import Board, BoardInstance
-from autoscaler.domain.geometry import Geometry, GpuInstance, transitions
-from autoscaler.domain.objects import PodRef
+from autoscaler.domain.cluster.board import Board, BoardInstance
+from autoscaler.domain.cluster.objects import PodRef
+from autoscaler.domain.mig.geometry import Geometry, GpuInstance, transitions
+from autoscaler.domain.rollout.agent_report import Order
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,9 +37,9 @@ from autoscaler.control.outside import Outside
 from autoscaler.control.rollouts import Progress
 from autoscaler.control.setting import Setting, leadership_for
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.plan import Plan
-from autoscaler.domain.plan_json import plan_from_json
-from autoscaler.domain.policy import Mode, Policy
+from autoscaler.domain.plan.plan import Plan
+from autoscaler.domain.plan.plan_json import plan_from_json
+from autoscaler.domain.policy.policy import Mode, Policy
 
 
 def apply_plan(

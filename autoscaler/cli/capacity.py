@@ -9,7 +9,7 @@ from rich.console import Console
 from autoscaler.cli.output import FORM_OPTION, Form, counts_text, emit, table
 from autoscaler.cli.profiles import find_models
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.planning.capacity import fewest_gpus, what_fits
 
 # What a person may mean in earnest; more is a slip of the finger.

@@ -26,10 +26,10 @@ from autoscaler.cli.wiring import (
 )
 from autoscaler.control.briefing import journal_on
 from autoscaler.control.status import NAME
+from autoscaler.domain.cluster.marks import ABORT, PAUSE, QUARANTINE, is_set
+from autoscaler.domain.cluster.objects import ConfigMap, Node
 from autoscaler.domain.errors import ActuationError, Conflict, NotFound
-from autoscaler.domain.marks import ABORT, PAUSE, QUARANTINE, is_set
-from autoscaler.domain.objects import ConfigMap, Node
-from autoscaler.domain.quarantine import CLEAR, Quarantine
+from autoscaler.domain.journal.quarantine import CLEAR, Quarantine
 from autoscaler.ports import ClusterApi, NodePatch
 
 # The loop writes the same objects, so a conflict is nothing unusual.

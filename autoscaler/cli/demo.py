@@ -20,8 +20,8 @@ from autoscaler.cli.demo_run import AutoscaledRun, run_alone, run_autoscaled
 from autoscaler.cli.exit_codes import ExitCode
 from autoscaler.cli.output import console
 from autoscaler.domain.errors import ConfigError
-from autoscaler.simulation.comparison import compare
-from autoscaler.simulation.scenario import (
+from autoscaler.simulation.demo.comparison import compare
+from autoscaler.simulation.demo.scenario import (
     Choice,
     ScenarioSettings,
     build_scenario,

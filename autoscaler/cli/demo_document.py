@@ -9,11 +9,11 @@ from autoscaler.cli.demo_policy import policy_text
 from autoscaler.cli.demo_run import AGENT, AutoscaledRun, Rehearsal
 from autoscaler.cli.moment import moment_text
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.plan_json import plan_to_json
-from autoscaler.simulation.comparison import Row
+from autoscaler.domain.plan.plan_json import plan_to_json
+from autoscaler.simulation.demo.comparison import Row
+from autoscaler.simulation.demo.run_record import BoardRecord, ChangeRecord, RunRecord
+from autoscaler.simulation.demo.scenario import Scenario
 from autoscaler.simulation.figures import PodTimes, Sample
-from autoscaler.simulation.run_record import BoardRecord, ChangeRecord, RunRecord
-from autoscaler.simulation.scenario import Scenario
 from autoscaler.simulation.traces import Hours, Load
 
 API_VERSION = "mig-autoscaler.io/v1alpha1"

@@ -21,11 +21,11 @@ from autoscaler.cli.plan_summary import counted
 from autoscaler.cli.plan_view import draw_plan, layout_text, ranges_text
 from autoscaler.cli.status import state_of
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.rollout import Journal
-from autoscaler.domain.snapshot import FleetNode
-from autoscaler.simulation.comparison import mean, profile_of, profiles_of, short_name
+from autoscaler.domain.fleet.snapshot import FleetNode
+from autoscaler.domain.journal.rollout import Journal
+from autoscaler.simulation.demo.comparison import mean, profile_of, profiles_of, short_name
+from autoscaler.simulation.demo.run_record import RunRecord
 from autoscaler.simulation.figures import PodTimes
-from autoscaler.simulation.run_record import RunRecord
 
 ZONE = "Asia/Shanghai"
 SHOWN_EVENTS = 6

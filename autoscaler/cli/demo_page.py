@@ -10,10 +10,10 @@ from autoscaler.cli.demo_policy import policy_text
 from autoscaler.cli.demo_report import figure_text, row_text
 from autoscaler.cli.demo_run import AutoscaledRun, Rehearsal
 from autoscaler.cli.plan_view import draw_plan
-from autoscaler.simulation.comparison import Row
-from autoscaler.simulation.report import Report, render_report
-from autoscaler.simulation.run_record import RunRecord
-from autoscaler.simulation.scenario import Scenario
+from autoscaler.simulation.demo.comparison import Row
+from autoscaler.simulation.demo.report import Report, render_report
+from autoscaler.simulation.demo.run_record import RunRecord
+from autoscaler.simulation.demo.scenario import Scenario
 
 WIDTH = 150
 

@@ -1,8 +1,8 @@
 """The policy of the demo: a night in which nodes may change."""
 
 from autoscaler.adapters.policy_file import parse_policy
-from autoscaler.domain.policy import Policy
-from autoscaler.simulation.scenario import Scenario
+from autoscaler.domain.policy.policy import Policy
+from autoscaler.simulation.demo.scenario import Scenario
 
 # Of the profile that most instances have, so much of the tuned mix is always kept.
 KEPT = 0.95

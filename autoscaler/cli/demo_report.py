@@ -8,8 +8,8 @@ from rich.console import Console
 
 from autoscaler.cli.demo_live import ZONE
 from autoscaler.cli.output import counts_text, section, table
-from autoscaler.simulation.comparison import Row
-from autoscaler.simulation.scenario import Choice, Scenario
+from autoscaler.simulation.demo.comparison import Row
+from autoscaler.simulation.demo.scenario import Choice, Scenario
 from autoscaler.simulation.traces import (
     JITTER_S,
     Hours,

@@ -20,22 +20,22 @@ from autoscaler.control.loop import Loop
 from autoscaler.control.outcome import CycleOutcome
 from autoscaler.control.outside import Outside
 from autoscaler.control.proposal import Proposal
+from autoscaler.domain.cluster.objects import Observation
 from autoscaler.domain.errors import ObservationError
-from autoscaler.domain.objects import Observation
-from autoscaler.domain.policy import Budgets, Mode, Policy, Prometheus
-from autoscaler.domain.rollout import Journal
-from autoscaler.domain.window import is_open
+from autoscaler.domain.journal.rollout import Journal
+from autoscaler.domain.policy.policy import Budgets, Mode, Policy, Prometheus
+from autoscaler.domain.policy.window import is_open
 from autoscaler.ports import NODES
 from autoscaler.simulation.api_server import ApiServer
 from autoscaler.simulation.apiserver.request_log import LogEntry
-from autoscaler.simulation.prometheus_server import PrometheusServer
-from autoscaler.simulation.run_record import (
+from autoscaler.simulation.demo.run_record import (
     ChangeRecord,
     RunRecord,
     boards_of,
     record_run,
 )
-from autoscaler.simulation.scenario import Scenario
+from autoscaler.simulation.demo.scenario import Scenario
+from autoscaler.simulation.prometheus_server import PrometheusServer
 from autoscaler.simulation.workload import NAMESPACE as JOBS_NAMESPACE
 from autoscaler.simulation.world import World, WorldSettings
 

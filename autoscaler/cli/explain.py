@@ -36,12 +36,12 @@ from autoscaler.control.explain import (
     explain_pod,
 )
 from autoscaler.control.proposal import propose
-from autoscaler.domain.bundle import several_instances
-from autoscaler.domain.objects import PodRef
-from autoscaler.domain.plan import NodeChange
-from autoscaler.domain.policy import Policy
+from autoscaler.domain.cluster.bundle import several_instances
+from autoscaler.domain.cluster.objects import PodRef
+from autoscaler.domain.plan.plan import NodeChange
+from autoscaler.domain.policy.policy import Policy
+from autoscaler.domain.policy.window import next_open_s
 from autoscaler.domain.reasons import Block, Hold
-from autoscaler.domain.window import next_open_s
 from autoscaler.planning.inquiry import Alternative, inquire
 from autoscaler.planning.planner import PlannerSettings
 

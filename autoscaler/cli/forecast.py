@@ -20,11 +20,11 @@ from autoscaler.cli.wiring import (
     system_clock,
 )
 from autoscaler.control.past import Look, Past
-from autoscaler.domain.assessment import assess
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.policy import ForecastRules
-from autoscaler.domain.quantity import parse_duration
-from autoscaler.planning.forecast import Forecast
+from autoscaler.domain.fleet.assessment import assess
+from autoscaler.domain.policy.policy import ForecastRules
+from autoscaler.domain.policy.quantity import parse_duration
+from autoscaler.planning.forecasting.forecast import Forecast
 
 LONGEST = "1d"
 

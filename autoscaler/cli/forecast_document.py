@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from math import isnan
 
 from autoscaler.cli.moment import moment_text
-from autoscaler.domain.policy import PlanningRules
-from autoscaler.domain.profile import GpuModel
-from autoscaler.planning.backtest import Backtest
-from autoscaler.planning.forecast import Forecast
-from autoscaler.planning.past_jobs import mean_service_s
-from autoscaler.planning.value_history import PoolPast
-from autoscaler.planning.worth import slices_by_resource
+from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.domain.policy.policy import PlanningRules
+from autoscaler.planning.forecasting.backtest import Backtest
+from autoscaler.planning.forecasting.forecast import Forecast
+from autoscaler.planning.past.past_jobs import mean_service_s
+from autoscaler.planning.past.value_history import PoolPast
+from autoscaler.planning.program.worth import slices_by_resource
 
 VERSION = "mig-autoscaler.io/v1alpha1"
 

@@ -12,13 +12,13 @@ from autoscaler.cli.profiles import find_models
 from autoscaler.cli.sight import progress
 from autoscaler.control.past import STEP_S
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.policy import ForecastRules, PlanningRules, Pool
-from autoscaler.domain.profile import GpuModel
-from autoscaler.planning.backtest import Backtest, backtest
-from autoscaler.planning.demand_history import DemandHistory, Grid, history_of_jobs
-from autoscaler.planning.forecast import forecast
-from autoscaler.planning.home_share import PoolGpus
-from autoscaler.planning.value_history import pool_past
+from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.domain.policy.policy import ForecastRules, PlanningRules, Pool
+from autoscaler.planning.forecasting.backtest import Backtest, backtest
+from autoscaler.planning.forecasting.forecast import forecast
+from autoscaler.planning.past.demand_history import DemandHistory, Grid, history_of_jobs
+from autoscaler.planning.past.home_share import PoolGpus
+from autoscaler.planning.past.value_history import pool_past
 
 JOBS = "jobs"
 TRACE = "openb_pods.csv.gz"

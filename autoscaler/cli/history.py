@@ -20,7 +20,7 @@ from autoscaler.cli.wiring import (
     system_clock,
 )
 from autoscaler.control.status import NAME, kept_in, read_status
-from autoscaler.domain.history import RolloutRecord
+from autoscaler.domain.journal.history import RolloutRecord
 
 MOST = 20
 

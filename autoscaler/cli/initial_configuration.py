@@ -6,8 +6,8 @@
 import sys
 from textwrap import indent
 
-from autoscaler.domain.configuration import initial_configurations, render_configurations
-from autoscaler.domain.policy import MigManager
+from autoscaler.domain.mig.configuration import initial_configurations, render_configurations
+from autoscaler.domain.policy.policy import MigManager
 
 HEAD = """\
 # Made by: python -m autoscaler.cli.initial_configuration

@@ -25,11 +25,11 @@ from autoscaler.cli.sight import (
 )
 from autoscaler.cli.wiring import CONTEXT_OPTION, KUBECONFIG_OPTION, Access
 from autoscaler.control.proposal import Proposal, propose
-from autoscaler.domain.bundle import several_instances
+from autoscaler.domain.cluster.bundle import several_instances
+from autoscaler.domain.cluster.objects import Observation
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.objects import Observation
-from autoscaler.domain.plan import Plan
-from autoscaler.domain.plan_json import plan_to_json
+from autoscaler.domain.plan.plan import Plan
+from autoscaler.domain.plan.plan_json import plan_to_json
 from autoscaler.domain.reasons import Reason
 
 

@@ -3,8 +3,8 @@
 from collections import Counter
 
 from autoscaler.control.proposal import Proposal
-from autoscaler.domain.plan import NodeChange, StoppedBy
-from autoscaler.domain.snapshot import Snapshot
+from autoscaler.domain.fleet.snapshot import Snapshot
+from autoscaler.domain.plan.plan import NodeChange, StoppedBy
 
 
 def summary_lines(found: Proposal) -> list[str]:

@@ -9,10 +9,10 @@ from autoscaler.cli.moment import moment_text
 from autoscaler.cli.output import counts_text, section, table
 from autoscaler.cli.plan_summary import summary_lines
 from autoscaler.control.proposal import Proposal
+from autoscaler.domain.cluster.objects import Observation, PodRef
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.objects import Observation, PodRef
-from autoscaler.domain.plan import GpuChange, NodeChange, Optimality, Plan
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.plan.plan import GpuChange, NodeChange, Optimality, Plan
 from autoscaler.domain.reasons import Hold, PodNote
 
 SHOWN = 3

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from autoscaler.adapters.default_policy import default_policy_for, default_policy_in
 from autoscaler.adapters.policy_file import PolicyWatcher, load_policy
-from autoscaler.domain.objects import Observation
-from autoscaler.domain.policy import Mode, Policy
+from autoscaler.domain.cluster.objects import Observation
+from autoscaler.domain.policy.policy import Mode, Policy
 
 
 class PolicySource:

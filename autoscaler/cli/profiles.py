@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 
 from autoscaler.cli.output import FORM_OPTION, Form, counts_text, emit, table
-from autoscaler.domain.profile import GpuModel, Profile, load_models, models_for_product
+from autoscaler.domain.mig.profile import GpuModel, Profile, load_models, models_for_product
 
 
 def find_models(name: str) -> tuple[GpuModel, ...]:

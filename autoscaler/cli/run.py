@@ -31,7 +31,7 @@ from autoscaler.cli.wiring import (
     system_clock,
 )
 from autoscaler.control.outside import Outside
-from autoscaler.domain.policy import Mode, Policy
+from autoscaler.domain.policy.policy import Mode, Policy
 from autoscaler.serving.app import Pages, make_app
 from autoscaler.serving.server import Server
 

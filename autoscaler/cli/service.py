@@ -18,8 +18,8 @@ from autoscaler.control.outside import Outside
 from autoscaler.control.status import Kept, status_of, time_text
 from autoscaler.control.telemetry import initial_telemetry, telemetry_of
 from autoscaler.domain.errors import AutoscalerError
-from autoscaler.domain.plan_json import plan_to_json
-from autoscaler.domain.policy import MigManager, Policy, Prometheus
+from autoscaler.domain.plan.plan_json import plan_to_json
+from autoscaler.domain.policy.policy import MigManager, Policy, Prometheus
 from autoscaler.ports import Clock
 from autoscaler.serving.board import Board, Notes
 from autoscaler.serving.exporter import Exporter

@@ -26,12 +26,12 @@ from autoscaler.control.past import NO_PAST, Look, Past
 from autoscaler.control.past_json import past_from_text
 from autoscaler.control.proposal import Sight
 from autoscaler.control.status import kept_in
-from autoscaler.domain.assessment import assess
+from autoscaler.domain.cluster.objects import MetricsView, Observation
 from autoscaler.domain.errors import AutoscalerError
-from autoscaler.domain.objects import MetricsView, Observation
-from autoscaler.domain.policy import Policy
-from autoscaler.domain.sightings import unknown_hosts
-from autoscaler.planning.gate import Standing
+from autoscaler.domain.fleet.assessment import assess
+from autoscaler.domain.fleet.sightings import unknown_hosts
+from autoscaler.domain.policy.policy import Policy
+from autoscaler.planning.gating.gate import Standing
 
 POLICY_OPTION = typer.Option(
     "--policy", help="Policy file; default: one pool for each product of GPU that is there."

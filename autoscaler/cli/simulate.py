@@ -13,8 +13,8 @@ from autoscaler.agent.wiring import new_agent
 from autoscaler.cli.output import FORM_OPTION, Form, console, emit, table
 from autoscaler.cli.profiles import find_models
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.policy import Driver
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.domain.policy.policy import Driver
 from autoscaler.simulation.study.comparison import (
     CaseResult,
     Comparison,

@@ -26,11 +26,11 @@ from autoscaler.cli.wiring import (
     own_namespace,
 )
 from autoscaler.control.status import STATUS, kept_in, window_json
-from autoscaler.domain.assessment import assess
-from autoscaler.domain.policy import Policy, policy_hash
-from autoscaler.domain.rollout import Journal
-from autoscaler.domain.snapshot import FleetNode, Snapshot
-from autoscaler.planning.timing import timing
+from autoscaler.domain.fleet.assessment import assess
+from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
+from autoscaler.domain.journal.rollout import Journal
+from autoscaler.domain.policy.policy import Policy, policy_hash
+from autoscaler.planning.gating.timing import timing
 
 Json = dict[str, object]
 

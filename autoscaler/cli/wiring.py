@@ -13,9 +13,9 @@ import typer
 
 from autoscaler.adapters.clock import SystemClock
 from autoscaler.adapters.default_policy import default_policy_for
-from autoscaler.domain.policy import Policy
-from autoscaler.domain.profile import load_models
-from autoscaler.domain.resource import GPU, resource_name
+from autoscaler.domain.mig.profile import load_models
+from autoscaler.domain.mig.resource import GPU, resource_name
+from autoscaler.domain.policy.policy import Policy
 from autoscaler.ports import Clock, ClusterApi, Metrics, ObjectClient, PastDemand
 
 KUBECONFIG_OPTION = typer.Option(

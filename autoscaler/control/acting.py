@@ -15,20 +15,20 @@ from autoscaler.control.rollouts import Progress, Rollouts, node_patch, record_o
 from autoscaler.control.setting import Setting
 from autoscaler.control.starting import Basis, Starter
 from autoscaler.control.status import Kept
-from autoscaler.domain.aftermath import infer_end
-from autoscaler.domain.assessment import assess
+from autoscaler.domain.cluster.marks import ROLLOUT
+from autoscaler.domain.cluster.objects import Observation
+from autoscaler.domain.demand.requests import demand_of
 from autoscaler.domain.errors import AutoscalerError, Conflict
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.marks import ROLLOUT
-from autoscaler.domain.objects import Observation
-from autoscaler.domain.plan import NodeChange, Plan
-from autoscaler.domain.policy import Mode
+from autoscaler.domain.fleet.assessment import assess
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.rollout import Journal
+from autoscaler.domain.plan.plan import NodeChange, Plan
+from autoscaler.domain.policy.policy import Mode
 from autoscaler.domain.reasons import Block, Reason
-from autoscaler.domain.requests import demand_of
-from autoscaler.domain.revalidation import verdict
-from autoscaler.domain.rollout import Journal
-from autoscaler.domain.upkeep import upkeep_of
-from autoscaler.planning.gate import Standing
+from autoscaler.domain.rollout.aftermath import infer_end
+from autoscaler.domain.rollout.revalidation import verdict
+from autoscaler.domain.rollout.upkeep import upkeep_of
+from autoscaler.planning.gating.gate import Standing
 
 
 @dataclass

@@ -18,15 +18,15 @@ from autoscaler.control.rollouts import Progress
 from autoscaler.control.setting import Setting
 from autoscaler.control.starting import changed_since, without_troubled_pools
 from autoscaler.control.status import Kept, kept_in
-from autoscaler.domain.assessment import assess, remember
+from autoscaler.domain.demand.requests import demand_of
 from autoscaler.domain.errors import AutoscalerError, Conflict
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.plan import NodeChange, Plan
-from autoscaler.domain.policy import Mode, policy_hash
+from autoscaler.domain.fleet.assessment import assess, remember
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.rollout import Result
+from autoscaler.domain.plan.plan import NodeChange, Plan
+from autoscaler.domain.policy.policy import Mode, policy_hash
 from autoscaler.domain.reasons import Reason
-from autoscaler.domain.requests import demand_of
-from autoscaler.domain.rollout import Result
-from autoscaler.planning.gate import Standing, gate
+from autoscaler.planning.gating.gate import Standing, gate
 
 # Between two looks while rollouts are under way.
 PACE_S = 10.0

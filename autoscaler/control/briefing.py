@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from autoscaler.domain.cluster.marks import MIG_CONFIG, ROLLOUT
+from autoscaler.domain.cluster.objects import Node, Observation
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.journal_json import journal_from_text
-from autoscaler.domain.marks import MIG_CONFIG, ROLLOUT
-from autoscaler.domain.memory import NO_MEMORY, Memory
-from autoscaler.domain.objects import Node, Observation
-from autoscaler.domain.policy import Policy
+from autoscaler.domain.fleet.memory import NO_MEMORY, Memory
+from autoscaler.domain.journal.journal_json import journal_from_text
+from autoscaler.domain.journal.rollout import Journal
+from autoscaler.domain.policy.policy import Policy
 from autoscaler.domain.reasons import Block
-from autoscaler.domain.rollout import Journal
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from autoscaler.control.outcome import CycleOutcome, Decision
-from autoscaler.domain.policy import Mode, Policy
-from autoscaler.domain.rollout import State
-from autoscaler.planning.timing import timing
+from autoscaler.domain.journal.rollout import State
+from autoscaler.domain.policy.policy import Mode, Policy
+from autoscaler.planning.gating.timing import timing
 
 TROUBLE = frozenset({State.REPAIRING, State.ROLLING_BACK})
 

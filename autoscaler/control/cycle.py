@@ -21,16 +21,16 @@ from autoscaler.control.setting import LEASES, Setting
 from autoscaler.control.starting import persisted, without_troubled_pools
 from autoscaler.control.status import kept_in
 from autoscaler.control.timers import failures_due_s, next_due_s
-from autoscaler.domain.assessment import assess, remember
+from autoscaler.domain.cluster.objects import Observation
+from autoscaler.domain.demand.fingerprint import digest
+from autoscaler.domain.demand.requests import demand_of
 from autoscaler.domain.errors import AutoscalerError
-from autoscaler.domain.fingerprint import digest
-from autoscaler.domain.objects import Observation
-from autoscaler.domain.plan import NodeChange, Plan
-from autoscaler.domain.policy import Mode, policy_hash
-from autoscaler.domain.requests import demand_of
-from autoscaler.planning.gate import Standing, gate
-from autoscaler.planning.outlook import look_ahead
-from autoscaler.planning.persistence import first_seen
+from autoscaler.domain.fleet.assessment import assess, remember
+from autoscaler.domain.plan.plan import NodeChange, Plan
+from autoscaler.domain.policy.policy import Mode, policy_hash
+from autoscaler.planning.forecasting.outlook import look_ahead
+from autoscaler.planning.gating.gate import Standing, gate
+from autoscaler.planning.gating.persistence import first_seen
 from autoscaler.planning.planner import PlannerSettings, make_plan
 
 

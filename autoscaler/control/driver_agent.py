@@ -1,13 +1,13 @@
 """The node agent as a driver: it reads the journal, so the journal says every place."""
 
+from autoscaler.domain.cluster.marks import MIG_CONFIG
 from autoscaler.domain.errors import Refused
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.marks import MIG_CONFIG
-from autoscaler.domain.opening import Places, Start
-from autoscaler.domain.plan import NodeChange
-from autoscaler.domain.pool import Driver
-from autoscaler.domain.rollout import Journal
-from autoscaler.domain.snapshot import FleetNode
+from autoscaler.domain.fleet.snapshot import FleetNode
+from autoscaler.domain.journal.rollout import Journal
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.plan.plan import NodeChange
+from autoscaler.domain.policy.pool import Driver
+from autoscaler.domain.rollout.opening import Places, Start
 
 
 def uses_agent(journal: Journal) -> bool:

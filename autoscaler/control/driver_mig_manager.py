@@ -10,7 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from autoscaler.control.outside import Outside
-from autoscaler.domain.configuration import (
+from autoscaler.domain.cluster.marks import WRITTEN
+from autoscaler.domain.cluster.objects import ConfigMap
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.errors import ConfigError, Refused
+from autoscaler.domain.journal.rollout import Journal, Layout
+from autoscaler.domain.mig.configuration import (
     Entries,
     initial_configurations,
     layout_of,
@@ -18,13 +23,8 @@ from autoscaler.domain.configuration import (
     parse_configurations,
     render_configurations,
 )
-from autoscaler.domain.counts import Counts
-from autoscaler.domain.errors import ConfigError, Refused
-from autoscaler.domain.marks import WRITTEN
-from autoscaler.domain.objects import ConfigMap
-from autoscaler.domain.policy import MigManager
-from autoscaler.domain.profile import GpuModel, load_models
-from autoscaler.domain.rollout import Journal, Layout
+from autoscaler.domain.mig.profile import GpuModel, load_models
+from autoscaler.domain.policy.policy import MigManager
 
 FILE = "config.yaml"
 OWN_PREFIX = "as-"

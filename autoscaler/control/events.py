@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from autoscaler.control.rollouts import Progress
-from autoscaler.domain.bundle import several_instances
-from autoscaler.domain.objects import Node, Pod, PodRef
-from autoscaler.domain.plan import NodeChange, Plan
+from autoscaler.domain.cluster.bundle import several_instances
+from autoscaler.domain.cluster.objects import Node, Pod, PodRef
+from autoscaler.domain.plan.plan import NodeChange, Plan
 from autoscaler.domain.reasons import PodNote, Reason
 from autoscaler.ports import ClusterEvent
 

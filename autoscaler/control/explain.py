@@ -7,16 +7,16 @@ is proposed, what forbids it.
 from dataclasses import dataclass, replace
 
 from autoscaler.control.briefing import journal_on
-from autoscaler.domain.bundle import effective_request
-from autoscaler.domain.demand import Demand, DemandGroup
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.marks import QUARANTINE
-from autoscaler.domain.objects import Node, Observation, Pod, PodRef
-from autoscaler.domain.plan import NodeChange, Plan
-from autoscaler.domain.quarantine import Quarantine
+from autoscaler.domain.cluster.bundle import effective_request
+from autoscaler.domain.cluster.marks import QUARANTINE
+from autoscaler.domain.cluster.objects import Node, Observation, Pod, PodRef
+from autoscaler.domain.demand.demand import Demand, DemandGroup
+from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.quarantine import Quarantine
+from autoscaler.domain.journal.rollout import Journal
+from autoscaler.domain.plan.plan import NodeChange, Plan
 from autoscaler.domain.reasons import Hold, PodNote, Reason
-from autoscaler.domain.rollout import Journal
-from autoscaler.domain.snapshot import FleetNode, Snapshot
 from autoscaler.planning.inquiry import Alternative, Inquiry, Need, OneMore, Scarcity
 
 

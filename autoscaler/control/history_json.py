@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.rollout import Result
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.rollout import Result
 
 # A ring: old records make room. A record takes less than 1 KiB of the 1 MiB there is.
 RECORDS = 200

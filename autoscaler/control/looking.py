@@ -7,13 +7,13 @@ from autoscaler.control.briefing import Briefing
 from autoscaler.control.driver_agent import uses_agent
 from autoscaler.control.driver_mig_manager import MigManagerDriver, names_for
 from autoscaler.control.outside import Outside
-from autoscaler.domain.assessment import assess
+from autoscaler.domain.cluster.objects import Node, Pod, PodRef
 from autoscaler.domain.errors import AutoscalerError, NotFound
-from autoscaler.domain.evictions import uses_gpu
-from autoscaler.domain.holding import holders_proof, proof_from_s
-from autoscaler.domain.objects import Node, Pod, PodRef
-from autoscaler.domain.rollout import Journal, State
-from autoscaler.domain.steps import HolderProof, Seen
+from autoscaler.domain.fleet.assessment import assess
+from autoscaler.domain.fleet.evictions import uses_gpu
+from autoscaler.domain.journal.rollout import Journal, State
+from autoscaler.domain.rollout.holding import holders_proof, proof_from_s
+from autoscaler.domain.rollout.steps import HolderProof, Seen
 
 MANAGER_APP = "nvidia-mig-manager"
 

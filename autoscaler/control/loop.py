@@ -12,7 +12,7 @@ from autoscaler.control.memory import FRESH, CycleMemory
 from autoscaler.control.outcome import CycleOutcome
 from autoscaler.control.outside import Outside
 from autoscaler.control.setting import Setting, leadership_for
-from autoscaler.domain.policy import Mode, Policy
+from autoscaler.domain.policy.policy import Mode, Policy
 from autoscaler.ports import Recorder
 
 

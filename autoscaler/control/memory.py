@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from autoscaler.control.events import Key
 from autoscaler.control.past import NO_PAST, Past
 from autoscaler.control.service_time import Stay
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.memory import NO_MEMORY, Memory
-from autoscaler.domain.plan import Plan
-from autoscaler.domain.rollout import Journal
-from autoscaler.planning.persistence import Sightings
+from autoscaler.domain.fleet.memory import NO_MEMORY, Memory
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.rollout import Journal
+from autoscaler.domain.plan.plan import Plan
+from autoscaler.planning.gating.persistence import Sightings
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from autoscaler.control.leadership import Standing
 from autoscaler.control.memory import CycleMemory
 from autoscaler.control.rollouts import Progress
 from autoscaler.control.service_time import ServiceTime
-from autoscaler.domain.demand import Demand
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.objects import MetricsView, Observation
-from autoscaler.domain.plan import Plan
-from autoscaler.domain.rollout import Journal
-from autoscaler.domain.snapshot import Snapshot
+from autoscaler.domain.cluster.objects import MetricsView, Observation
+from autoscaler.domain.demand.demand import Demand
+from autoscaler.domain.fleet.snapshot import Snapshot
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.rollout import Journal
+from autoscaler.domain.plan.plan import Plan
 
 
 class Decision(StrEnum):

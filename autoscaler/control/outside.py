@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from autoscaler.domain.cluster.objects import MetricsView
 from autoscaler.domain.errors import AutoscalerError
-from autoscaler.domain.objects import MetricsView
-from autoscaler.planning.optimizer import Guard
+from autoscaler.planning.program.optimizer import Guard
 from autoscaler.ports import Clock, ClusterApi, Metrics, PastDemand
 
 # Sentences of a gap that are worth repeating.

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, replace
 from math import ceil, floor, inf
 
 from autoscaler.domain.errors import AutoscalerError
-from autoscaler.domain.policy import ForecastRules, Policy, Pool
-from autoscaler.domain.resource import resource_name
-from autoscaler.domain.snapshot import Snapshot
-from autoscaler.planning.demand_history import DemandHistory, Grid
-from autoscaler.planning.forecast import Forecast, forecast
-from autoscaler.planning.home_share import gpus_of
-from autoscaler.planning.past_jobs import mean_service_s, without_waits
-from autoscaler.planning.value_history import PoolPast, pool_past, values_of
-from autoscaler.planning.worth import ValueHistory
+from autoscaler.domain.fleet.snapshot import Snapshot
+from autoscaler.domain.mig.resource import resource_name
+from autoscaler.domain.policy.policy import ForecastRules, Policy, Pool
+from autoscaler.planning.forecasting.forecast import Forecast, forecast
+from autoscaler.planning.past.demand_history import DemandHistory, Grid
+from autoscaler.planning.past.home_share import gpus_of
+from autoscaler.planning.past.past_jobs import mean_service_s, without_waits
+from autoscaler.planning.past.value_history import PoolPast, pool_past, values_of
+from autoscaler.planning.program.worth import ValueHistory
 from autoscaler.ports import PastDemand
 
 STEP_S = 300.0

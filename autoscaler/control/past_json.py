@@ -12,8 +12,8 @@ from typing import Annotated
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from autoscaler.planning.demand_history import Service
-from autoscaler.planning.value_history import PoolPast
+from autoscaler.planning.past.demand_history import Service
+from autoscaler.planning.past.value_history import PoolPast
 
 # The ConfigMap holds 1 MiB; status and history take the smaller part of it.
 MOST_CHARACTERS = 400_000

@@ -7,20 +7,20 @@ what a person is shown is what the loop would do.
 from dataclasses import dataclass, replace
 
 from autoscaler.control.starting import without_troubled_pools
-from autoscaler.domain.assessment import assess
-from autoscaler.domain.demand import Demand
-from autoscaler.domain.memory import NO_MEMORY, Memory
-from autoscaler.domain.objects import MetricsView, Observation
-from autoscaler.domain.plan import NodeChange, Plan
-from autoscaler.domain.policy import Policy
+from autoscaler.domain.cluster.objects import MetricsView, Observation
+from autoscaler.domain.demand.demand import Demand
+from autoscaler.domain.demand.requests import demand_of
+from autoscaler.domain.fleet.assessment import assess
+from autoscaler.domain.fleet.memory import NO_MEMORY, Memory
+from autoscaler.domain.fleet.snapshot import Snapshot
+from autoscaler.domain.plan.plan import NodeChange, Plan
+from autoscaler.domain.policy.policy import Policy
 from autoscaler.domain.reasons import Block, Reason
-from autoscaler.domain.requests import demand_of
-from autoscaler.domain.snapshot import Snapshot
-from autoscaler.planning.gate import Standing, gate
-from autoscaler.planning.optimizer import Guard
-from autoscaler.planning.outlook import look_ahead
+from autoscaler.planning.forecasting.outlook import look_ahead
+from autoscaler.planning.gating.gate import Standing, gate
 from autoscaler.planning.planner import PlannerSettings, make_plan
-from autoscaler.planning.worth import ValueHistory
+from autoscaler.planning.program.optimizer import Guard
+from autoscaler.planning.program.worth import ValueHistory
 
 NO_VALUES = ValueHistory()
 NOTHING_HAPPENED = Standing()

@@ -10,9 +10,9 @@ from autoscaler.control.outcome import CycleOutcome, Decision
 from autoscaler.control.outside import Outside
 from autoscaler.control.past_json import past_to_text
 from autoscaler.control.status import HISTORY, NAME, PAST, STATUS, Kept, status_of, time_text
+from autoscaler.domain.cluster.objects import ConfigMap
 from autoscaler.domain.errors import AutoscalerError
-from autoscaler.domain.objects import ConfigMap
-from autoscaler.domain.policy import Policy
+from autoscaler.domain.policy.policy import Policy
 from autoscaler.ports import ClusterEvent
 
 # The status is never older than this while a leader is alive; three minutes are what

@@ -13,16 +13,16 @@ from autoscaler.control.driver_mig_manager import MigManagerDriver
 from autoscaler.control.leadership import Leadership
 from autoscaler.control.looking import Onlooker
 from autoscaler.control.outside import Outside
-from autoscaler.domain.aftermath import infer_end
-from autoscaler.domain.applying import REFUSED
+from autoscaler.domain.cluster.marks import ROLLOUT
+from autoscaler.domain.cluster.objects import Node, PodRef
 from autoscaler.domain.errors import AutoscalerError, Conflict, Refused
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.journal_json import journal_to_text
-from autoscaler.domain.marks import ROLLOUT
-from autoscaler.domain.objects import Node, PodRef
-from autoscaler.domain.policy import Policy
-from autoscaler.domain.rollout import Journal, Result
-from autoscaler.domain.steps import (
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.journal_json import journal_to_text
+from autoscaler.domain.journal.rollout import Journal, Result
+from autoscaler.domain.policy.policy import Policy
+from autoscaler.domain.rollout.aftermath import infer_end
+from autoscaler.domain.rollout.applying import REFUSED
+from autoscaler.domain.rollout.steps import (
     Evict,
     EvictManagerPod,
     Finish,
@@ -34,7 +34,7 @@ from autoscaler.domain.steps import (
     WaitReason,
     WriteConfiguration,
 )
-from autoscaler.domain.transition import next_step
+from autoscaler.domain.rollout.transition import next_step
 from autoscaler.ports import NodePatch
 
 # Enough for every state of the table in one cycle; a bound, not a plan.

@@ -8,10 +8,10 @@ says nothing about how long its work takes.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from autoscaler.domain.bundle import effective_request
-from autoscaler.domain.objects import Pod
-from autoscaler.domain.resource import parse_resource
-from autoscaler.domain.snapshot import FleetNode
+from autoscaler.domain.cluster.bundle import effective_request
+from autoscaler.domain.cluster.objects import Pod
+from autoscaler.domain.fleet.snapshot import FleetNode
+from autoscaler.domain.mig.resource import parse_resource
 
 
 @dataclass(frozen=True, slots=True)

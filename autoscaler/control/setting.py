@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from autoscaler.control.leadership import DEFAULT_TIMES, Leadership
 from autoscaler.control.outside import Outside
-from autoscaler.domain.policy import Mode, Policy
+from autoscaler.domain.policy.policy import Mode, Policy
 
 LEASES = {Mode.AUTO: "mig-autoscaler", Mode.RECOMMEND: "mig-autoscaler-recommend"}
 

@@ -12,20 +12,20 @@ from autoscaler.control.driver_mig_manager import MigManagerDriver, rollback_nam
 from autoscaler.control.leadership import Leadership
 from autoscaler.control.outside import Outside
 from autoscaler.control.rollouts import Progress, node_patch, rules_of
-from autoscaler.domain.assessment import assess
+from autoscaler.domain.cluster.marks import MIG_CONFIG
+from autoscaler.domain.cluster.objects import MetricsView
+from autoscaler.domain.demand.fingerprint import observed_hash
 from autoscaler.domain.errors import AutoscalerError, Conflict
-from autoscaler.domain.fingerprint import observed_hash
-from autoscaler.domain.marks import MIG_CONFIG
-from autoscaler.domain.memory import NO_MEMORY, Memory
-from autoscaler.domain.objects import MetricsView
-from autoscaler.domain.opening import Start, open_rollout
-from autoscaler.domain.plan import NodeChange, Plan
-from autoscaler.domain.policy import Driver, Policy
+from autoscaler.domain.fleet.assessment import assess
+from autoscaler.domain.fleet.memory import NO_MEMORY, Memory
+from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
+from autoscaler.domain.journal.rollout import Journal, State
+from autoscaler.domain.plan.plan import NodeChange, Plan
+from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.domain.reasons import Block, Reason
-from autoscaler.domain.rollout import Journal, State
-from autoscaler.domain.snapshot import FleetNode, Snapshot
-from autoscaler.planning.gate import Standing, gate
-from autoscaler.planning.persistence import Sightings, persistence_due
+from autoscaler.domain.rollout.opening import Start, open_rollout
+from autoscaler.planning.gating.gate import Standing, gate
+from autoscaler.planning.gating.persistence import Sightings, persistence_due
 
 TROUBLED = frozenset({State.REPAIRING, State.ROLLING_BACK})
 

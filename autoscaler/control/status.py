@@ -13,16 +13,16 @@ from datetime import UTC, datetime
 from autoscaler.control.conditions import Condition, conditions_of
 from autoscaler.control.history_json import history_from_text
 from autoscaler.control.outcome import CycleOutcome
+from autoscaler.domain.cluster.marks import PAUSE, is_set
+from autoscaler.domain.cluster.objects import ConfigMap, Observation
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.journal_json import journal_from_text, journal_to_text
-from autoscaler.domain.marks import PAUSE, is_set
-from autoscaler.domain.objects import ConfigMap, Observation
-from autoscaler.domain.plan import Plan
-from autoscaler.domain.policy import Policy, policy_hash
-from autoscaler.domain.rollout import Journal
-from autoscaler.domain.window import next_open_s
-from autoscaler.planning.timing import timing
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.journal_json import journal_from_text, journal_to_text
+from autoscaler.domain.journal.rollout import Journal
+from autoscaler.domain.plan.plan import Plan
+from autoscaler.domain.policy.policy import Policy, policy_hash
+from autoscaler.domain.policy.window import next_open_s
+from autoscaler.planning.gating.timing import timing
 
 NAME = "mig-autoscaler-status"
 STATUS, HISTORY, PAST = "status.json", "history.json", "past.json"

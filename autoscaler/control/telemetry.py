@@ -12,15 +12,15 @@ from autoscaler.control import metric_catalog as catalog
 from autoscaler.control.metric_catalog import Metric
 from autoscaler.control.outcome import CycleOutcome, Decision, View
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.plan import Plan
-from autoscaler.domain.policy import Mode, Policy
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.fleet.snapshot import FleetNode
+from autoscaler.domain.journal.rollout import Result, State
+from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.domain.mig.resource import parse_resource
+from autoscaler.domain.plan.plan import Plan
+from autoscaler.domain.policy.policy import Mode, Policy
+from autoscaler.domain.policy.window import next_open_s
 from autoscaler.domain.reasons import Reason
-from autoscaler.domain.resource import parse_resource
-from autoscaler.domain.rollout import Result, State
-from autoscaler.domain.snapshot import FleetNode
-from autoscaler.domain.window import next_open_s
-from autoscaler.planning.timing import timing
+from autoscaler.planning.gating.timing import timing
 
 COMPLETE = frozenset({Decision.OBSERVED, Decision.UNCHANGED, Decision.PLANNED})
 NODE_STATES = ("changeable", "held", "reserved", "rolling")

@@ -6,16 +6,16 @@ A cycle whose inputs are unchanged ends before planning, unless one of these is 
 from collections.abc import Iterable, Iterator
 
 from autoscaler.control.outcome import View
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.marks import QUARANTINE
-from autoscaler.domain.memory import FAILURE_MEMORY_S, Memory
-from autoscaler.domain.plan import Plan
-from autoscaler.domain.policy import Policy
-from autoscaler.domain.quarantine import Quarantine
-from autoscaler.domain.schedule import FloorSpan
-from autoscaler.domain.window import closes_at_s, next_edge_s, next_open_s
-from autoscaler.planning.peaks import edges_s, peaks_of
-from autoscaler.planning.persistence import Sightings
+from autoscaler.domain.cluster.marks import QUARANTINE
+from autoscaler.domain.fleet.memory import FAILURE_MEMORY_S, Memory
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.quarantine import Quarantine
+from autoscaler.domain.plan.plan import Plan
+from autoscaler.domain.policy.policy import Policy
+from autoscaler.domain.policy.schedule import FloorSpan
+from autoscaler.domain.policy.window import closes_at_s, next_edge_s, next_open_s
+from autoscaler.planning.forecasting.peaks import edges_s, peaks_of
+from autoscaler.planning.gating.persistence import Sightings
 
 HOUR_S = 3600.0
 # Waits inside blocks that no timer here tells exactly, such as a doubled back-off.

@@ -7,7 +7,7 @@ stable; messages may change.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from autoscaler.domain.objects import PodRef
+from autoscaler.domain.cluster.objects import PodRef
 
 
 class Reason(StrEnum):

@@ -15,11 +15,11 @@ import numpy as np
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import PlanningError
-from autoscaler.domain.layouts import maximal_multisets
-from autoscaler.domain.placement import LIMITS_BEFORE_ENGINES, limits_of, used_by
-from autoscaler.domain.profile import GpuModel, Profile
-from autoscaler.planning.linear import LinearProgram, ProgramBuilder
-from autoscaler.planning.solver import solve
+from autoscaler.domain.mig.layouts import maximal_multisets
+from autoscaler.domain.mig.placement import LIMITS_BEFORE_ENGINES, limits_of, used_by
+from autoscaler.domain.mig.profile import GpuModel, Profile
+from autoscaler.planning.solving.linear import LinearProgram, ProgramBuilder
+from autoscaler.planning.solving.solver import solve
 
 COMPUTE, MEMORY, MID, FOUR, MEDIA, PACKING = (
     "compute",

@@ -9,22 +9,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.demand import Demand
+from autoscaler.domain.demand.demand import Demand
 from autoscaler.domain.errors import PlanningError
-from autoscaler.domain.objects import PodRef
-from autoscaler.domain.policy import Policy
-from autoscaler.domain.profile import GpuModel
-from autoscaler.domain.resource import GPU, parse_resource
-from autoscaler.domain.snapshot import FleetNode, Gpu, Snapshot
+from autoscaler.domain.fleet.snapshot import FleetNode, Gpu, Snapshot
+from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.domain.mig.resource import GPU, parse_resource
+from autoscaler.domain.policy.policy import Policy
 from autoscaler.planning.capacity import fewest_gpus
-from autoscaler.planning.cost import Cost
-from autoscaler.planning.fleet import is_movable
-from autoscaler.planning.mix import Choice
-from autoscaler.planning.optimizer import Settlement, finish, settle
 from autoscaler.planning.planner import DEFAULT_SETTINGS, PlannerSettings
-from autoscaler.planning.problem import Past, Problem, state_problem
-from autoscaler.planning.worth import ValueHistory
+from autoscaler.planning.program.cost import Cost
+from autoscaler.planning.program.fleet import is_movable
+from autoscaler.planning.program.mix import Choice
+from autoscaler.planning.program.optimizer import Settlement, finish, settle
+from autoscaler.planning.program.problem import Past, Problem, state_problem
+from autoscaler.planning.program.worth import ValueHistory
 
 # Other targets of one node that are tried one by one.
 MAX_TRIED = 60

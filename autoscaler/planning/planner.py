@@ -7,20 +7,32 @@ on windows and budgets.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from autoscaler.domain.demand import Demand
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.plan import Optimality, Plan, StoppedBy
-from autoscaler.domain.policy import Policy, policy_hash
-from autoscaler.domain.snapshot import Snapshot
-from autoscaler.planning.answer import DEFAULT_LIMITS, SolverLimits
-from autoscaler.planning.moves import NodeMove, decisions_of, moves_of
-from autoscaler.planning.optimizer import Guard, Settlement, settle, steadied, with_decisions
-from autoscaler.planning.pricing import PricedMove, price_moves
-from autoscaler.planning.problem import Past, Problem, state_problem
-from autoscaler.planning.report import changes_of, demand_lines, holds_of, plan_id, terms_of
-from autoscaler.planning.solver import Solver, solve
-from autoscaler.planning.unserved import unserved_pods
-from autoscaler.planning.worth import ValueHistory
+from autoscaler.domain.demand.demand import Demand
+from autoscaler.domain.fleet.snapshot import Snapshot
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.plan.plan import Optimality, Plan, StoppedBy
+from autoscaler.domain.policy.policy import Policy, policy_hash
+from autoscaler.planning.program.optimizer import (
+    Guard,
+    Settlement,
+    settle,
+    steadied,
+    with_decisions,
+)
+from autoscaler.planning.program.problem import Past, Problem, state_problem
+from autoscaler.planning.program.worth import ValueHistory
+from autoscaler.planning.reporting.moves import NodeMove, decisions_of, moves_of
+from autoscaler.planning.reporting.pricing import PricedMove, price_moves
+from autoscaler.planning.reporting.report import (
+    changes_of,
+    demand_lines,
+    holds_of,
+    plan_id,
+    terms_of,
+)
+from autoscaler.planning.reporting.unserved import unserved_pods
+from autoscaler.planning.solving.answer import DEFAULT_LIMITS, SolverLimits
+from autoscaler.planning.solving.solver import Solver, solve
 
 # Dropping a change that does not pay may show another one that pays no more.
 MAX_PRUNINGS = 5

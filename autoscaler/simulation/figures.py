@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from autoscaler.domain.counts import Counts
 from autoscaler.ports import NODES, PODS, RawObject
-from autoscaler.simulation.informer import Key, Notice
-from autoscaler.simulation.platform import Platform
-from autoscaler.simulation.pods import (
+from autoscaler.simulation.controllers.informer import Key, Notice
+from autoscaler.simulation.controllers.platform import Platform
+from autoscaler.simulation.controllers.pods import (
     is_finished,
     is_terminating,
     labels_of,

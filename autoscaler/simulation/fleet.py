@@ -3,16 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from autoscaler.domain.configuration import (
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.mig.configuration import (
     Entries,
     initial_configurations,
     node_configuration,
 )
-from autoscaler.domain.counts import Counts
-from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.policy import Driver, Strategy
-from autoscaler.domain.profile import GpuModel, load_models
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.mig.profile import GpuModel, load_models
+from autoscaler.domain.mig.strategy import Strategy
+from autoscaler.domain.policy.policy import Driver
 from autoscaler.ports import RawObject
 from autoscaler.simulation.hardware import DriverError, Hardware, SimulatedGpu
 from autoscaler.simulation.mig_parted import orders

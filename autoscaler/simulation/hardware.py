@@ -12,8 +12,8 @@ from hashlib import blake2b
 from uuid import UUID
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.geometry import Geometry, GpuInstance
-from autoscaler.domain.profile import GpuModel, Profile
+from autoscaler.domain.mig.geometry import Geometry, GpuInstance
+from autoscaler.domain.mig.profile import GpuModel, Profile
 
 
 class DriverStatus(IntEnum):

@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from autoscaler.simulation.devices import NodeDevices
+from autoscaler.simulation.controllers.devices import NodeDevices
+from autoscaler.simulation.controllers.platform import Platform
+from autoscaler.simulation.controllers.timers import earliest
 from autoscaler.simulation.hardware import Hardware
 from autoscaler.simulation.metrics.dcgm import DcgmExporters, ScrapeSettings
 from autoscaler.simulation.metrics.exposition import ExpositionScraper
 from autoscaler.simulation.metrics.family import Reading, Shelf
 from autoscaler.simulation.metrics.kube_state import KubeStateMetrics
-from autoscaler.simulation.platform import Platform
 from autoscaler.simulation.prometheus.api import PrometheusApi
 from autoscaler.simulation.prometheus.series import SeriesStore, Target
-from autoscaler.simulation.timers import earliest
 
 
 @dataclass(slots=True)

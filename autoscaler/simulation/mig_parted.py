@@ -8,8 +8,8 @@ There is no way back: a failure leaves what is left.
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from autoscaler.domain.configuration import Entries, Entry
 from autoscaler.domain.counts import Counts
+from autoscaler.domain.mig.configuration import Entries, Entry
 from autoscaler.simulation.hardware import DriverError, DriverStatus, SimulatedGpu
 from autoscaler.simulation.timing import Timing
 

@@ -7,11 +7,11 @@ lets that time pass before its next turn.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from autoscaler.domain.board import Board, BoardInstance
+from autoscaler.domain.cluster.board import Board, BoardInstance
+from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.domain.errors import ActuationError, InUse, NoRoom, NotFound, Refused
-from autoscaler.domain.geometry import GpuInstance
-from autoscaler.domain.objects import PodRef
-from autoscaler.simulation.devices import DeviceManager
+from autoscaler.domain.mig.geometry import GpuInstance
+from autoscaler.simulation.controllers.devices import DeviceManager
 from autoscaler.simulation.hardware import DriverError, DriverStatus, Instance, SimulatedGpu
 from autoscaler.simulation.timing import Span, Timing
 

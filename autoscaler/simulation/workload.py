@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError, NotFound, Refused
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.ports import JOBS, PODS, Kind, RawObject
-from autoscaler.simulation.platform import Platform
-from autoscaler.simulation.pods import RUN_SECONDS
+from autoscaler.simulation.controllers.platform import Platform
+from autoscaler.simulation.controllers.pods import RUN_SECONDS
 from autoscaler.simulation.traces import Arrival
 
 NAMESPACE = "jobs"

@@ -7,8 +7,8 @@ objects are in memory.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from autoscaler.domain.configuration import render_configurations
 from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.mig.configuration import render_configurations
 from autoscaler.ports import (
     CONFIG_MAPS,
     NAMESPACES,
@@ -17,28 +17,28 @@ from autoscaler.ports import (
     ObjectClient,
     RawObject,
 )
-from autoscaler.simulation.agents import AgentFactory, Agents
 from autoscaler.simulation.apiserver.resources import CLUSTER_POLICIES
 from autoscaler.simulation.clock import VirtualClock
-from autoscaler.simulation.config_mount import ConfigMount
-from autoscaler.simulation.device_plugin import DevicePlugin
-from autoscaler.simulation.devices import NodeDevices
-from autoscaler.simulation.disruption import DisruptionController
+from autoscaler.simulation.controllers.agents import AgentFactory, Agents
+from autoscaler.simulation.controllers.config_mount import ConfigMount
+from autoscaler.simulation.controllers.device_plugin import DevicePlugin
+from autoscaler.simulation.controllers.devices import NodeDevices
+from autoscaler.simulation.controllers.disruption import DisruptionController
+from autoscaler.simulation.controllers.feature_discovery import FeatureDiscovery
+from autoscaler.simulation.controllers.jobs import JobController
+from autoscaler.simulation.controllers.kubelet import Kubelet
+from autoscaler.simulation.controllers.mig_manager import MigManager
+from autoscaler.simulation.controllers.node_status import NodeStatus
+from autoscaler.simulation.controllers.operands import Operator
+from autoscaler.simulation.controllers.platform import Platform
+from autoscaler.simulation.controllers.pod_cleaner import PodCleaner
+from autoscaler.simulation.controllers.replica_sets import ReplicaSetController
+from autoscaler.simulation.controllers.scheduler import Scheduler, SchedulerSettings
 from autoscaler.simulation.engine import Controller, Engine
-from autoscaler.simulation.feature_discovery import FeatureDiscovery
 from autoscaler.simulation.figures import Observer
 from autoscaler.simulation.fleet import Fleet, build_hardware, configurations, node_body
-from autoscaler.simulation.jobs import JobController
-from autoscaler.simulation.kubelet import Kubelet
 from autoscaler.simulation.metrics.dcgm import ScrapeSettings
 from autoscaler.simulation.metrics_source import MetricsSource
-from autoscaler.simulation.mig_manager import MigManager
-from autoscaler.simulation.node_status import NodeStatus
-from autoscaler.simulation.operands import Operator
-from autoscaler.simulation.platform import Platform
-from autoscaler.simulation.pod_cleaner import PodCleaner
-from autoscaler.simulation.replica_sets import ReplicaSetController
-from autoscaler.simulation.scheduler import Scheduler, SchedulerSettings
 from autoscaler.simulation.store import Store, StoreClient
 from autoscaler.simulation.timing import Timing
 from autoscaler.simulation.workload import NAMESPACE, Submitter, Task

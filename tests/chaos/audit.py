@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from autoscaler.domain.configuration import parse_configurations
+from autoscaler.domain.cluster.marks import ABORT, QUARANTINE
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import NotFound
-from autoscaler.domain.layouts import fits
-from autoscaler.domain.marks import ABORT, QUARANTINE
-from autoscaler.domain.policy import Policy
-from autoscaler.domain.profile import load_models
-from autoscaler.domain.resource import is_gpu_resource
-from autoscaler.domain.window import is_open
+from autoscaler.domain.mig.configuration import parse_configurations
+from autoscaler.domain.mig.layouts import fits
+from autoscaler.domain.mig.profile import load_models
+from autoscaler.domain.mig.resource import is_gpu_resource
+from autoscaler.domain.policy.policy import Policy
+from autoscaler.domain.policy.window import is_open
 from autoscaler.ports import CONFIG_MAPS, LEASES, NODES, PODS, Kind, RawObject
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.apiserver.request import Request

@@ -8,17 +8,17 @@ from autoscaler.adapters.kubernetes.cluster import KubernetesCluster
 from autoscaler.control.outside import Outside
 from autoscaler.control.setting import leadership_for
 from autoscaler.control.starting import Basis, Starter
-from autoscaler.domain.assessment import assess
-from autoscaler.domain.configuration import node_configuration
+from autoscaler.domain.cluster.objects import MetricsView, PodRef
 from autoscaler.domain.counts import Counts
+from autoscaler.domain.demand.fingerprint import observed_hash
 from autoscaler.domain.errors import Unavailable
-from autoscaler.domain.fingerprint import observed_hash
-from autoscaler.domain.objects import MetricsView, PodRef
-from autoscaler.domain.plan import Eviction, GpuChange, NodeChange, Plan, Price
-from autoscaler.domain.policy import Policy
-from autoscaler.domain.resource import supply_of
-from autoscaler.domain.snapshot import Snapshot
-from autoscaler.planning.gate import Standing
+from autoscaler.domain.fleet.assessment import assess
+from autoscaler.domain.fleet.snapshot import Snapshot
+from autoscaler.domain.mig.configuration import node_configuration
+from autoscaler.domain.mig.resource import supply_of
+from autoscaler.domain.plan.plan import Eviction, GpuChange, NodeChange, Plan, Price
+from autoscaler.domain.policy.policy import Policy
+from autoscaler.planning.gating.gate import Standing
 from autoscaler.ports import DISRUPTION_BUDGETS, REPLICA_SETS, Clock, Metrics, ObjectClient
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.apiserver.request import Request

@@ -2,12 +2,12 @@
 
 import pytest
 
-from autoscaler.domain.quarantine import Quarantine
-from autoscaler.domain.rollout import Result
+from autoscaler.domain.journal.quarantine import Quarantine
+from autoscaler.domain.journal.rollout import Result
 from autoscaler.ports import NODES, PODS
 from autoscaler.simulation.apiserver.faults import Break, Fault, Point, Rule
+from autoscaler.simulation.controllers.operands import EXPORTER
 from autoscaler.simulation.fleet import node_body
-from autoscaler.simulation.operands import EXPORTER
 from tests.chaos.stage import (
     BlindMetrics,
     Watch,

@@ -10,7 +10,7 @@ from autoscaler import __version__
 from autoscaler.adapters.kubernetes.credentials import connect_to
 from autoscaler.adapters.kubernetes.http import HttpObjectClient
 from autoscaler.adapters.kubernetes.transport import HttpLimits
-from autoscaler.domain.rollout import Result
+from autoscaler.domain.journal.rollout import Result
 from autoscaler.simulation.api_server import ApiServer
 from autoscaler.simulation.apiserver.faults import Break, Fault, Point, Rule
 from tests.chaos.stage import stage_of

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from autoscaler.domain.errors import AutoscalerError
-from autoscaler.domain.policy import Mode
+from autoscaler.domain.policy.policy import Mode
 from autoscaler.ports import CONFIG_MAPS, DISRUPTION_BUDGETS, NODES, PODS
 from autoscaler.simulation.apiserver.faults import Break, Fault, Point, Rule
+from autoscaler.simulation.controllers.operands import EXPORTER
 from autoscaler.simulation.fleet import node_body
-from autoscaler.simulation.operands import EXPORTER
 from tests.chaos.stage import (
     BlindMetrics,
     Watch,

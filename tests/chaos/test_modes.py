@@ -5,8 +5,8 @@ import json
 import pytest
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.policy import Mode
-from autoscaler.domain.rollout import Result
+from autoscaler.domain.journal.rollout import Result
+from autoscaler.domain.policy.policy import Mode
 from autoscaler.ports import NAMESPACES, NODES, PODS
 from autoscaler.simulation.fleet import Fleet, NodeGroup
 from autoscaler.simulation.world import World, WorldSettings

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from autoscaler.domain.rollout import Result
+from autoscaler.domain.journal.rollout import Result
 from autoscaler.ports import CONFIG_MAPS, LEASES, NODES, PODS
 from tests.chaos.stage import BlindMetrics, stage_of
 from tests.loops import (

@@ -3,7 +3,7 @@
 import pytest
 
 from autoscaler.control.outcome import Decision
-from autoscaler.domain.policy import Mode
+from autoscaler.domain.policy.policy import Mode
 from autoscaler.ports import LEASES
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from tests.chaos.stage import stage_of

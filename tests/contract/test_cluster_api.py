@@ -9,6 +9,7 @@ from autoscaler.adapters.kubernetes.cluster import KubernetesCluster
 from autoscaler.adapters.kubernetes.credentials import connect_to
 from autoscaler.adapters.kubernetes.http import HttpObjectClient
 from autoscaler.adapters.kubernetes.transport import HttpLimits
+from autoscaler.domain.cluster.objects import ConfigMap, Gang, PodRef
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import (
     Conflict,
@@ -18,7 +19,6 @@ from autoscaler.domain.errors import (
     Refused,
     Unavailable,
 )
-from autoscaler.domain.objects import ConfigMap, Gang, PodRef
 from autoscaler.ports import EVENTS, PODS, ClusterEvent, LeaseState, NodePatch, ObjectClient
 from autoscaler.simulation.api_server import ApiServer
 from autoscaler.simulation.apiserver.faults import Break, Fault, Point, Rule

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from autoscaler.domain.board import Board
+from autoscaler.domain.cluster.board import Board
 from autoscaler.domain.errors import InUse, NoRoom, NotFound, Refused
-from autoscaler.domain.geometry import GpuInstance
-from autoscaler.domain.profile import load_models
+from autoscaler.domain.mig.geometry import GpuInstance
+from autoscaler.domain.mig.profile import load_models
 from autoscaler.ports import GpuDriver
 from autoscaler.simulation.hardware import SimulatedGpu
 from autoscaler.simulation.nvml import SimulatedNvml

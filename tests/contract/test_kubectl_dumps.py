@@ -9,7 +9,7 @@ import pytest
 
 from autoscaler.adapters.dump import read_dumps
 from autoscaler.adapters.kubernetes.cluster import KubernetesCluster
-from autoscaler.domain.objects import Observation
+from autoscaler.domain.cluster.objects import Observation
 from autoscaler.simulation.api_server import ApiServer, write_kubeconfig
 from autoscaler.simulation.clock import VirtualClock
 from autoscaler.simulation.store import Store, StoreClient

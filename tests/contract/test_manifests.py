@@ -14,8 +14,8 @@ from autoscaler.adapters.policy_file import parse_policy
 from autoscaler.cli.initial_configuration import initial_manifest
 from autoscaler.cli.main import main, make_app
 from autoscaler.cli.run import parse_address
-from autoscaler.domain.configuration import initial_configurations, parse_configurations
-from autoscaler.domain.policy import Mode
+from autoscaler.domain.mig.configuration import initial_configurations, parse_configurations
+from autoscaler.domain.policy.policy import Mode
 from autoscaler.ports import CONFIG_MAPS
 from autoscaler.simulation.api_server import ApiServer, write_kubeconfig
 from autoscaler.simulation.store import Store, StoreClient

@@ -10,10 +10,10 @@ import pytest
 from autoscaler.adapters.clock import SystemClock
 from autoscaler.adapters.prometheus.metrics import PrometheusMetrics
 from autoscaler.adapters.prometheus.queries import DEFAULTS
+from autoscaler.domain.cluster.objects import MetricsView
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError, Unavailable
-from autoscaler.domain.objects import MetricsView
-from autoscaler.domain.policy import Prometheus
+from autoscaler.domain.policy.policy import Prometheus
 from autoscaler.simulation.clock import VirtualClock
 from tests.scripted_server import Reply, ScriptedServer, Way
 

@@ -14,10 +14,10 @@ import pytest
 from autoscaler.adapters.clock import SystemClock
 from autoscaler.adapters.prometheus.files import read_metrics
 from autoscaler.adapters.prometheus.metrics import PrometheusMetrics
+from autoscaler.domain.cluster.objects import InstanceSample, MetricsView
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import Unavailable
-from autoscaler.domain.objects import InstanceSample, MetricsView
-from autoscaler.domain.policy import Prometheus
+from autoscaler.domain.policy.policy import Prometheus
 from tests.scripted_server import Reply, ScriptedServer
 
 pytestmark = pytest.mark.prometheus

@@ -5,12 +5,12 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoscaler.domain.agent_report import Phase
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.inventory import parse_inventory
-from autoscaler.domain.layouts import layouts
-from autoscaler.domain.objects import PodRef
-from autoscaler.domain.rollout import State
+from autoscaler.domain.cluster.inventory import parse_inventory
+from autoscaler.domain.cluster.objects import PodRef
+from autoscaler.domain.journal.rollout import State
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.mig.layouts import layouts
+from autoscaler.domain.rollout.agent_report import Phase
 from tests.agents import Desk, Killed, desk, order
 from tests.builders import model
 

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoscaler.domain.marks import ROLLOUT
+from autoscaler.domain.cluster.marks import ROLLOUT
 from autoscaler.simulation.apiserver.faults import Point
 from autoscaler.simulation.timing import Timing
 from autoscaler.simulation.world import NODE_AGENT

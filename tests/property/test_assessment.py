@@ -5,11 +5,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoscaler.domain.assessment import Memory, assess, remember
+from autoscaler.domain.cluster.objects import Container, Gang, Node, Pod, Quota, Taint
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.fingerprint import digest
-from autoscaler.domain.objects import Container, Gang, Node, Pod, Quota, Taint
-from autoscaler.domain.requests import demand_of
+from autoscaler.domain.demand.fingerprint import digest
+from autoscaler.domain.demand.requests import demand_of
+from autoscaler.domain.fleet.assessment import Memory, assess, remember
 from tests.builders import NOW_S, model, observation
 from tests.fleets import config_map, entry, inventory, metrics, policy, pool, sample
 

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.layouts import fits
-from autoscaler.domain.profile import GpuModel, load_models
+from autoscaler.domain.mig.layouts import fits
+from autoscaler.domain.mig.profile import GpuModel, load_models
 from autoscaler.planning.capacity import (
     fewest_by_program,
     fewest_gpus,

@@ -3,16 +3,16 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoscaler.domain.configuration import (
+from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.mig.configuration import (
     layout_of,
     node_configuration,
     parse_configurations,
     render_configurations,
 )
-from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.layouts import multisets
-from autoscaler.domain.profile import load_models
-from autoscaler.domain.resource import label_safe
+from autoscaler.domain.mig.layouts import multisets
+from autoscaler.domain.mig.profile import load_models
+from autoscaler.domain.mig.resource import label_safe
 
 
 @st.composite

@@ -5,9 +5,10 @@ from datetime import date
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.plan import Price
-from autoscaler.domain.policy import (
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.rollout import Result
+from autoscaler.domain.plan.plan import Price
+from autoscaler.domain.policy.policy import (
     Budgets,
     DailySpan,
     Disruption,
@@ -16,10 +17,9 @@ from autoscaler.domain.policy import (
     Policy,
     Pool,
 )
-from autoscaler.domain.quantity import share_of
-from autoscaler.domain.rollout import Result
-from autoscaler.domain.window import closes_at_s, is_frozen, is_open
-from autoscaler.planning.gate import Standing, gate
+from autoscaler.domain.policy.quantity import share_of
+from autoscaler.domain.policy.window import closes_at_s, is_frozen, is_open
+from autoscaler.planning.gating.gate import Standing, gate
 from tests.builders import NOW_S, change, fleet_node, node, plan, snapshot
 
 NAMES = [f"node-{number}" for number in range(6)]

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoscaler.domain.geometry import Geometry, GpuInstance, transitions
+from autoscaler.domain.mig.geometry import Geometry, GpuInstance, transitions
 
 
 @st.composite

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.layouts import (
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.mig.layouts import (
     is_valid,
     layouts,
     layouts_around,
@@ -17,8 +17,8 @@ from autoscaler.domain.layouts import (
     place,
     targets_around,
 )
-from autoscaler.domain.placement import placements
-from autoscaler.domain.profile import load_models
+from autoscaler.domain.mig.placement import placements
+from autoscaler.domain.mig.profile import load_models
 from tests.builders import toy_model
 
 MODELS = st.sampled_from(load_models())

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.objects import PodRef
-from autoscaler.domain.plan import (
+from autoscaler.domain.plan.plan import (
     DemandLine,
     Eviction,
     GpuChange,
@@ -19,8 +19,8 @@ from autoscaler.domain.plan import (
     Price,
     StoppedBy,
 )
-from autoscaler.domain.plan_json import parse_plan, plan_to_json, render_plan
-from autoscaler.domain.policy import Mode
+from autoscaler.domain.plan.plan_json import parse_plan, plan_to_json, render_plan
+from autoscaler.domain.policy.policy import Mode
 from autoscaler.domain.reasons import Block, Hold, PodNote, Reason
 from tests.builders import placed
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.demand import Demand, DemandGroup
-from autoscaler.domain.layouts import maximal_multisets, multisets
-from autoscaler.domain.resource import parse_resource, supply_of
-from autoscaler.domain.snapshot import FleetNode, Snapshot
+from autoscaler.domain.demand.demand import Demand, DemandGroup
+from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
+from autoscaler.domain.mig.layouts import maximal_multisets, multisets
+from autoscaler.domain.mig.resource import parse_resource, supply_of
 from autoscaler.planning.planner import make_plan
 from tests.builders import NOW_S, fleet_node, model, snapshot, waiting
 from tests.fleets import policy

@@ -6,16 +6,16 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoscaler.domain.demand import Demand
-from autoscaler.domain.layouts import maximal_multisets
-from autoscaler.domain.placement import is_valid
-from autoscaler.domain.policy import Driver
-from autoscaler.domain.snapshot import Snapshot
-from autoscaler.planning.answer import SolverLimits
+from autoscaler.domain.demand.demand import Demand
+from autoscaler.domain.fleet.snapshot import Snapshot
+from autoscaler.domain.mig.layouts import maximal_multisets
+from autoscaler.domain.mig.placement import is_valid
+from autoscaler.domain.policy.policy import Driver
 from autoscaler.planning.baselines.score import BASELINES, score
-from autoscaler.planning.optimizer import settle
 from autoscaler.planning.planner import PlannerSettings, make_plan
-from autoscaler.planning.problem import state_problem
+from autoscaler.planning.program.optimizer import settle
+from autoscaler.planning.program.problem import state_problem
+from autoscaler.planning.solving.answer import SolverLimits
 from benchmarks.planner import draw_fleet
 from tests.builders import NOW_S, fleet_node, model, snapshot, waiting
 from tests.fleets import policy, pool

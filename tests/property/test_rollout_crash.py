@@ -4,17 +4,17 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from autoscaler.domain.counts import Counts
-from autoscaler.domain.marks import (
+from autoscaler.domain.cluster.marks import (
     DEPLOY_PREFIX,
     MIG_CONFIG,
     MIG_CONFIG_STATE,
     PAUSED_FOR_CHANGE,
     QUARANTINE,
 )
-from autoscaler.domain.objects import Owner
-from autoscaler.domain.rollout import Result, State
-from autoscaler.domain.steps import Evict, EvictManagerPod, Wait
+from autoscaler.domain.cluster.objects import Owner
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.journal.rollout import Result, State
+from autoscaler.domain.rollout.steps import Evict, EvictManagerPod, Wait
 from tests.builders import NOW_S, pod
 from tests.rollouts import (
     BEFORE_NAME,

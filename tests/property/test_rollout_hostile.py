@@ -5,14 +5,14 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autoscaler.domain.cluster.marks import ABORT, DEPLOY_PREFIX, MIG_CONFIG, MIG_CONFIG_STATE
+from autoscaler.domain.cluster.objects import Owner
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.evictions import uses_gpu
-from autoscaler.domain.marks import ABORT, DEPLOY_PREFIX, MIG_CONFIG, MIG_CONFIG_STATE
-from autoscaler.domain.objects import Owner
+from autoscaler.domain.fleet.evictions import uses_gpu
+from autoscaler.domain.journal.rollout import State
 from autoscaler.domain.reasons import Block, Reason
-from autoscaler.domain.rollout import State
-from autoscaler.domain.steps import HolderProof, PatchNode, Wait
-from autoscaler.domain.transition import next_step
+from autoscaler.domain.rollout.steps import HolderProof, PatchNode, Wait
+from autoscaler.domain.rollout.transition import next_step
 from tests.builders import NOW_S, pod
 from tests.rollouts import (
     BEFORE_NAME,

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.resource import resource_name
-from autoscaler.domain.seating import Table, seat
-from autoscaler.domain.sightings import Seat, Sightings
+from autoscaler.domain.fleet.seating import Table, seat
+from autoscaler.domain.fleet.sightings import Seat, Sightings
+from autoscaler.domain.mig.resource import resource_name
 from tests.builders import gpu, model, pod
 
 MENU = (

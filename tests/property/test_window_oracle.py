@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoscaler.domain.policy import ALL_DAYS, DailySpan, Freeze
-from autoscaler.domain.window import closes_at_s, is_frozen, is_open, next_open_s
+from autoscaler.domain.policy.policy import ALL_DAYS, DailySpan, Freeze
+from autoscaler.domain.policy.window import closes_at_s, is_frozen, is_open, next_open_s
 
 MINUTE = timedelta(minutes=1)
 ZONES = [

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoscaler.domain.geometry import Geometry
+from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.ports import PODS
 from autoscaler.simulation.timing import Timing
 from autoscaler.simulation.world import World

@@ -5,9 +5,9 @@ from functools import cache
 import pytest
 
 from autoscaler.control.outcome import Decision
-from autoscaler.domain.policy import Mode
+from autoscaler.domain.journal.rollout import Result
+from autoscaler.domain.policy.policy import Mode
 from autoscaler.domain.reasons import Reason
-from autoscaler.domain.rollout import Result
 from autoscaler.simulation.apiserver.faults import Point
 from autoscaler.simulation.world import NODE_AGENT
 from tests.agent_worlds import Guard, agent_policy, agent_world, agent_writes

@@ -6,8 +6,8 @@ from autoscaler.adapters.kubernetes.cluster import KubernetesCluster
 from autoscaler.control.apply import Apply
 from autoscaler.control.outside import Outside
 from autoscaler.control.setting import Setting, leadership_for
-from autoscaler.domain.policy import Mode
-from autoscaler.domain.rollout import Result
+from autoscaler.domain.journal.rollout import Result
+from autoscaler.domain.policy.policy import Mode
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.store import StoreClient
 from tests.loops import (

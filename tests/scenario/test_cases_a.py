@@ -3,7 +3,7 @@
 import pytest
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.memory import Memory, remember
+from autoscaler.domain.fleet.memory import Memory, remember
 from autoscaler.domain.reasons import Reason
 from tests.builders import NOW_S, node, pod
 from tests.fleets import (

@@ -4,7 +4,7 @@ How series are read is the adapter's business; these start from samples.
 """
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.holding import holders_proof
+from autoscaler.domain.rollout.holding import holders_proof
 from tests.builders import NOW_S, node, pod
 from tests.fleets import assessed, metrics, only, sample
 

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from autoscaler.domain.counts import Counts
-from autoscaler.domain.objects import (
+from autoscaler.domain.cluster.objects import (
     ClaimDriver,
     Container,
     Gang,
@@ -11,6 +10,7 @@ from autoscaler.domain.objects import (
     PodGroup,
     Quota,
 )
+from autoscaler.domain.counts import Counts
 from autoscaler.domain.reasons import Reason
 from tests.builders import NOW_S, node, pod
 from tests.fleets import api_nodes, api_pods, assessed, demanded, only, reasons

@@ -2,11 +2,11 @@
 
 import pytest
 
-from autoscaler.domain.configuration import node_configuration, parse_configurations
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.layouts import fits
-from autoscaler.domain.placement import place
+from autoscaler.domain.mig.configuration import node_configuration, parse_configurations
+from autoscaler.domain.mig.layouts import fits
+from autoscaler.domain.mig.placement import place
 from tests.builders import model, toy_model
 from tests.commands import Shell, write_policy
 from tests.dumps import SEVEN, dump_configurations, dump_node, dump_pod, write_dump

@@ -2,10 +2,10 @@
 
 import pytest
 
-from autoscaler.domain.quarantine import Quarantine
-from autoscaler.domain.rollout import Result
+from autoscaler.domain.journal.quarantine import Quarantine
+from autoscaler.domain.journal.rollout import Result
 from autoscaler.ports import NODES, PODS
-from autoscaler.simulation.operands import EXPORTER
+from autoscaler.simulation.controllers.operands import EXPORTER
 from autoscaler.simulation.prometheus_server import PrometheusServer
 from tests.loops import (
     Replica,

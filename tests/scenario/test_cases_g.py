@@ -6,15 +6,15 @@ from autoscaler.adapters.kubernetes.cluster import KubernetesCluster
 from autoscaler.control.apply import Apply
 from autoscaler.control.outside import Outside
 from autoscaler.control.setting import Setting, leadership_for
-from autoscaler.domain.assessment import assess
-from autoscaler.domain.configuration import node_configuration
+from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.fingerprint import observed_hash
-from autoscaler.domain.objects import PodRef
-from autoscaler.domain.plan import Eviction, GpuChange, NodeChange, Plan, Price
-from autoscaler.domain.policy import policy_hash
-from autoscaler.domain.resource import supply_of
-from autoscaler.domain.rollout import Result
+from autoscaler.domain.demand.fingerprint import observed_hash
+from autoscaler.domain.fleet.assessment import assess
+from autoscaler.domain.journal.rollout import Result
+from autoscaler.domain.mig.configuration import node_configuration
+from autoscaler.domain.mig.resource import supply_of
+from autoscaler.domain.plan.plan import Eviction, GpuChange, NodeChange, Plan, Price
+from autoscaler.domain.policy.policy import policy_hash
 from autoscaler.ports import DISRUPTION_BUDGETS, NODES
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.prometheus_server import PrometheusServer

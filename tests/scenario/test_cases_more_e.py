@@ -1,7 +1,7 @@
 """More field cases of changes that go wrong: what is not tried a second time."""
 
+from autoscaler.domain.journal.rollout import Result
 from autoscaler.domain.reasons import Reason
-from autoscaler.domain.rollout import Result
 from tests.loops import (
     Replica,
     annotate,

@@ -2,15 +2,15 @@
 
 import pytest
 
-from autoscaler.domain.evictions import refusal
-from autoscaler.domain.marks import (
+from autoscaler.domain.cluster.marks import (
     DO_NOT_DISRUPT,
     KARPENTER_DO_NOT_DISRUPT,
     KARPENTER_DO_NOT_EVICT,
     SAFE_TO_EVICT,
 )
-from autoscaler.domain.objects import Owner
-from autoscaler.domain.policy import EvictionRules
+from autoscaler.domain.cluster.objects import Owner
+from autoscaler.domain.fleet.evictions import refusal
+from autoscaler.domain.policy.policy import EvictionRules
 from autoscaler.domain.reasons import Reason
 from tests.builders import NOW_S, pod
 from tests.commands import Shell

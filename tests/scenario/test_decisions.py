@@ -1,7 +1,7 @@
 """Decisions carried out on the embedded cluster: evictions, and nodes of one profile."""
 
-from autoscaler.domain.policy import Strategy
-from autoscaler.domain.rollout import Result
+from autoscaler.domain.journal.rollout import Result
+from autoscaler.domain.mig.strategy import Strategy
 from autoscaler.simulation.prometheus_server import PrometheusServer
 from tests.loops import Replica, auto_policy, is_closed, metrics_of, world_with_namespace
 from tests.worlds import CONFIG, ONE, SEVENS, WHOLE, devices, label, pods, task

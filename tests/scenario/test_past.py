@@ -8,8 +8,8 @@ from autoscaler.control.loop import Loop
 from autoscaler.control.outcome import Decision
 from autoscaler.control.outside import Outside
 from autoscaler.domain.errors import NotFound
-from autoscaler.domain.policy import Mode
-from autoscaler.planning.demand_history import DemandHistory, Source
+from autoscaler.domain.policy.policy import Mode
+from autoscaler.planning.past.demand_history import DemandHistory, Source
 from autoscaler.ports import CONFIG_MAPS
 from autoscaler.simulation.store import StoreClient
 from tests.loops import NAMESPACE, STATUS, auto_policy, mutations, world_with_namespace

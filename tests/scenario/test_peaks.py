@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from autoscaler.domain.marks import PEAK
+from autoscaler.domain.cluster.marks import PEAK
 from autoscaler.ports import NAMESPACES
 from autoscaler.simulation.apiserver.resources import CRON_JOBS
 from autoscaler.simulation.timing import Timing

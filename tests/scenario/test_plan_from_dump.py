@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
-from autoscaler.domain.plan_json import plan_from_json
+from autoscaler.domain.plan.plan_json import plan_from_json
 from tests.commands import Shell, write_policy
 from tests.dumps import (
     AT,

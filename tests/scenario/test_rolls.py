@@ -5,11 +5,11 @@ from functools import cache
 import pytest
 
 from autoscaler.control.outcome import Decision
-from autoscaler.domain.policy import Mode
-from autoscaler.domain.rollout import Result
+from autoscaler.domain.journal.rollout import Result
+from autoscaler.domain.policy.policy import Mode
 from autoscaler.ports import CONFIG_MAPS, PODS
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
-from autoscaler.simulation.operands import EXPORTER
+from autoscaler.simulation.controllers.operands import EXPORTER
 from tests.loops import (
     NAMESPACE,
     STATUS,

@@ -9,7 +9,7 @@ from autoscaler.cli.policy_source import PolicySource
 from autoscaler.cli.service import Service
 from autoscaler.cli.stopping import StoppableClient
 from autoscaler.control.outside import Outside
-from autoscaler.domain.policy import Mode
+from autoscaler.domain.policy.policy import Mode
 from autoscaler.ports import LEASES
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.store import StoreClient

@@ -11,11 +11,11 @@ from autoscaler.adapters.kubernetes.reading import (
     texts_at,
     time_at,
 )
-from autoscaler.domain.announcement import CRON_JOB, JOB, NAMESPACE, Announcement
-from autoscaler.domain.bundle import effective_request
+from autoscaler.domain.cluster.announcement import CRON_JOB, JOB, NAMESPACE, Announcement
+from autoscaler.domain.cluster.bundle import effective_request
+from autoscaler.domain.cluster.marks import PEAK
+from autoscaler.domain.cluster.objects import Pod
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.marks import PEAK
-from autoscaler.domain.objects import Pod
 
 KINDS = frozenset({NAMESPACE, JOB, CRON_JOB})
 OVER = frozenset({"Complete", "Failed"})

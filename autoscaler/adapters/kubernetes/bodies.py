@@ -3,7 +3,7 @@
 import hashlib
 
 from autoscaler.adapters.kubernetes.reading import format_time
-from autoscaler.domain.objects import PodRef
+from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.ports import ClusterEvent, NodePatch, RawObject
 
 COMPONENT_NAME = "mig-autoscaler"

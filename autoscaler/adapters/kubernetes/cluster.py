@@ -11,8 +11,8 @@ from autoscaler.adapters.kubernetes.objects import config_map_from
 from autoscaler.adapters.kubernetes.pod_memory import PodMemory
 from autoscaler.adapters.kubernetes.pods import pod_from
 from autoscaler.adapters.kubernetes.reading import mapping_at, text_at
+from autoscaler.domain.cluster.objects import ConfigMap, Node, Observation, Pod, PodRef
 from autoscaler.domain.errors import Conflict, InvariantError, NotFound, Refused
-from autoscaler.domain.objects import ConfigMap, Node, Observation, Pod, PodRef
 from autoscaler.ports import (
     CONFIG_MAPS,
     EVENTS,

@@ -11,7 +11,7 @@ from autoscaler.adapters.kubernetes.reading import (
     sequence_at,
     text_at,
 )
-from autoscaler.domain.objects import Container
+from autoscaler.domain.cluster.objects import Container
 
 
 def containers_from(spec: Mapping[str, object], faults: list[str]) -> tuple[Container, ...]:

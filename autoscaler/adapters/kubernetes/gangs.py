@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from autoscaler.adapters.kubernetes.quantities import whole_number
 from autoscaler.adapters.kubernetes.reading import amount_of
-from autoscaler.domain.objects import Gang, Pod, PodGroup
+from autoscaler.domain.cluster.objects import Gang, Pod, PodGroup
 
 
 @dataclass(frozen=True, slots=True)

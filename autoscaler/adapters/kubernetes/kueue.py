@@ -14,8 +14,8 @@ from autoscaler.adapters.kubernetes.reading import (
     text_at,
     time_at,
 )
+from autoscaler.domain.cluster.queueing import ClusterQueue, Kueue, QueuedWorkload
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.queueing import ClusterQueue, Kueue, QueuedWorkload
 
 Raw = Mapping[str, object]
 

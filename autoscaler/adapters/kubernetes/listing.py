@@ -32,11 +32,11 @@ from autoscaler.adapters.kubernetes.objects import (
     quota_from,
 )
 from autoscaler.adapters.kubernetes.pods import pod_from
-from autoscaler.domain.announcement import Announcement
+from autoscaler.domain.cluster.announcement import Announcement
+from autoscaler.domain.cluster.mig_manager import COMPONENT, MANAGER
+from autoscaler.domain.cluster.objects import ClaimDriver, ConfigMap, Observation, Pod, PodGroup
+from autoscaler.domain.cluster.queueing import Kueue
 from autoscaler.domain.errors import ActuationError, NotFound, ObservationError, Refused
-from autoscaler.domain.mig_manager import COMPONENT, MANAGER
-from autoscaler.domain.objects import ClaimDriver, ConfigMap, Observation, Pod, PodGroup
-from autoscaler.domain.queueing import Kueue
 from autoscaler.ports import (
     CONFIG_MAPS,
     DISRUPTION_BUDGETS,

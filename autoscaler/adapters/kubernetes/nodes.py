@@ -13,8 +13,8 @@ from autoscaler.adapters.kubernetes.reading import (
     texts_at,
     time_at,
 )
-from autoscaler.domain.marks import MIG_CONFIG
-from autoscaler.domain.objects import Node, Taint
+from autoscaler.domain.cluster.marks import MIG_CONFIG
+from autoscaler.domain.cluster.objects import Node, Taint
 
 # Long, and never read by anyone but kubectl.
 DROPPED_ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"

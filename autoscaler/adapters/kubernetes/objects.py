@@ -17,8 +17,8 @@ from autoscaler.adapters.kubernetes.reading import (
     texts_at,
 )
 from autoscaler.adapters.kubernetes.selectors import label_selector_from
-from autoscaler.domain.mig_manager import COMPONENT, MANAGER, is_manager
-from autoscaler.domain.objects import (
+from autoscaler.domain.cluster.mig_manager import COMPONENT, MANAGER, is_manager
+from autoscaler.domain.cluster.objects import (
     ClaimDriver,
     ConfigMap,
     Pod,

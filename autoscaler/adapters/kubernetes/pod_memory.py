@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from autoscaler.adapters.kubernetes.pods import pod_from
-from autoscaler.domain.objects import Pod
+from autoscaler.domain.cluster.objects import Pod
 from autoscaler.ports import RawObject
 
 

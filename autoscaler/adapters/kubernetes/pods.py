@@ -20,8 +20,8 @@ from autoscaler.adapters.kubernetes.reading import (
     time_at,
 )
 from autoscaler.adapters.kubernetes.selectors import label_selector_from, terms_from
-from autoscaler.domain.objects import Pod, SelectorTerm, Toleration
-from autoscaler.domain.selector import selects
+from autoscaler.domain.cluster.objects import Pod, SelectorTerm, Toleration
+from autoscaler.domain.cluster.selector import selects
 
 # Pods carry many annotations of other programs; only these are ever asked for.
 KEPT_ANNOTATIONS = (

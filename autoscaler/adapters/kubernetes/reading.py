@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from sys import intern
 
+from autoscaler.domain.cluster.objects import Owner
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.objects import Owner
 
 GPU_PREFIX = "nvidia.com/"
 EMPTY: Mapping[str, object] = {}

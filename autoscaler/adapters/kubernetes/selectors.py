@@ -10,7 +10,7 @@ from autoscaler.adapters.kubernetes.reading import (
     text_at,
     texts_at,
 )
-from autoscaler.domain.objects import Expression, LabelSelector, SelectorTerm
+from autoscaler.domain.cluster.objects import Expression, LabelSelector, SelectorTerm
 
 OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})
 # What no label has: the selector that is null selects nothing, the empty one all.

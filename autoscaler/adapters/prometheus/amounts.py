@@ -10,8 +10,8 @@ from functools import cache
 
 from autoscaler.adapters.prometheus.samples import Sample
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.profile import load_models
-from autoscaler.domain.resource import (
+from autoscaler.domain.mig.profile import load_models
+from autoscaler.domain.mig.resource import (
     GPU,
     is_shared,
     prometheus_name,

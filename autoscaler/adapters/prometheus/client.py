@@ -16,7 +16,7 @@ from autoscaler.adapters.prometheus.answers import Answer, QueryFailed, answer_f
 from autoscaler.adapters.prometheus.ranges import RangeAnswer, range_answer_from
 from autoscaler.adapters.prometheus.session import DeadlineSession, Reply
 from autoscaler.domain.errors import Unavailable
-from autoscaler.domain.policy import Prometheus
+from autoscaler.domain.policy.policy import Prometheus
 from autoscaler.ports import Clock
 
 # It says it wants a Session and a pair; it takes what behaves like the first, and for

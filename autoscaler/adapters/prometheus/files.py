@@ -23,8 +23,8 @@ from autoscaler.adapters.prometheus.samples import Sample
 from autoscaler.adapters.prometheus.text import TimedSample, samples_of
 from autoscaler.adapters.prometheus.view import BOARD_WIDE, Pass, view_from
 from autoscaler.adapters.texts import source_of, text_of
+from autoscaler.domain.cluster.objects import MetricsView
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.objects import MetricsView
 
 REQUESTS = "kube_pod_container_resource_requests"
 PHASE = "kube_pod_status_phase"

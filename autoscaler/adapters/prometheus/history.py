@@ -13,10 +13,10 @@ from autoscaler.adapters.prometheus.answers import QueryFailed
 from autoscaler.adapters.prometheus.client import PrometheusClient, Question
 from autoscaler.adapters.prometheus.ranges import Point, Series
 from autoscaler.domain.errors import Unavailable
-from autoscaler.domain.policy import Prometheus
-from autoscaler.domain.quantity import format_duration
-from autoscaler.domain.resource import prometheus_name, resource_name
-from autoscaler.planning.demand_history import (
+from autoscaler.domain.mig.resource import prometheus_name, resource_name
+from autoscaler.domain.policy.policy import Prometheus
+from autoscaler.domain.policy.quantity import format_duration
+from autoscaler.planning.past.demand_history import (
     DemandHistory,
     FloatArray,
     Grid,

@@ -18,7 +18,7 @@ from autoscaler.adapters.prometheus.labels import (
     pod_of,
 )
 from autoscaler.adapters.prometheus.samples import LabelSet, Sample
-from autoscaler.domain.objects import InstanceSample, PodRef
+from autoscaler.domain.cluster.objects import InstanceSample, PodRef
 
 # Activity is the share of time that any work ran. On boards with instances of several
 # sizes a saturated large one may show a third, so its height means nothing; only

@@ -5,7 +5,7 @@ Label names are in lower case here, whatever the pipeline made of them.
 
 from collections.abc import Iterable, Mapping
 
-from autoscaler.domain.objects import PodRef
+from autoscaler.domain.cluster.objects import PodRef
 
 # The first that is there: what service discovery says of the target, then what the
 # exporter says of itself, then the target's address.

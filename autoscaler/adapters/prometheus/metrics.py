@@ -7,9 +7,9 @@ from autoscaler.adapters.prometheus.answers import Answer, QueryFailed
 from autoscaler.adapters.prometheus.client import PrometheusClient
 from autoscaler.adapters.prometheus.queries import queries_from
 from autoscaler.adapters.prometheus.view import INSTANCE_QUERIES, MAX_AGE_S, Pass, view_from
+from autoscaler.domain.cluster.objects import MetricsView
 from autoscaler.domain.errors import Unavailable
-from autoscaler.domain.objects import MetricsView
-from autoscaler.domain.policy import Prometheus
+from autoscaler.domain.policy.policy import Prometheus
 from autoscaler.ports import Clock
 
 FIRST_REST_S = 15.0

@@ -16,8 +16,8 @@ from autoscaler.adapters.prometheus.queries import (
     QUEUED,
 )
 from autoscaler.adapters.prometheus.samples import Sample
+from autoscaler.domain.cluster.objects import InstanceSample, MetricsView
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.objects import InstanceSample, MetricsView
 
 # In the order of ``InstanceData``.
 INSTANCE_QUERIES = (ACTIVITY, ACTIVITY_TIME, MEMORY_USED, MEMORY_TIME)

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.demand import DemandGroup
-from autoscaler.domain.geometry import Geometry, GpuInstance
-from autoscaler.domain.placement import (
+from autoscaler.domain.demand.demand import DemandGroup
+from autoscaler.domain.fleet.snapshot import FleetNode, Gpu, Snapshot
+from autoscaler.domain.mig.geometry import Geometry, GpuInstance
+from autoscaler.domain.mig.placement import (
     is_valid,
     is_within,
     limits_of,
@@ -19,12 +20,12 @@ from autoscaler.domain.placement import (
     placements,
     used_by,
 )
-from autoscaler.domain.policy import Driver, Strategy
-from autoscaler.domain.profile import GpuModel
-from autoscaler.domain.resource import parse_resource, resource_name, supply_of
-from autoscaler.domain.snapshot import FleetNode, Gpu, Snapshot
-from autoscaler.planning.fleet import is_movable
-from autoscaler.planning.targets import pinned_of
+from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.domain.mig.resource import parse_resource, resource_name, supply_of
+from autoscaler.domain.mig.strategy import Strategy
+from autoscaler.domain.policy.policy import Driver
+from autoscaler.planning.program.fleet import is_movable
+from autoscaler.planning.program.targets import pinned_of
 
 
 @dataclass(slots=True)

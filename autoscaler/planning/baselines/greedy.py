@@ -10,11 +10,11 @@ with the least room that is left.
 import heapq
 from collections.abc import Callable, Iterable, Sequence
 
-from autoscaler.domain.demand import Demand, DemandGroup
-from autoscaler.domain.geometry import Geometry, GpuInstance
-from autoscaler.domain.placement import mask_of, placements
-from autoscaler.domain.resource import parse_resource
-from autoscaler.domain.snapshot import Snapshot
+from autoscaler.domain.demand.demand import Demand, DemandGroup
+from autoscaler.domain.fleet.snapshot import Snapshot
+from autoscaler.domain.mig.geometry import Geometry, GpuInstance
+from autoscaler.domain.mig.placement import mask_of, placements
+from autoscaler.domain.mig.resource import parse_resource
 from autoscaler.planning.baselines.board import Board, boards_of, models_of, refilled, size_of
 
 Chooser = Callable[[Board, Sequence[GpuInstance]], GpuInstance]

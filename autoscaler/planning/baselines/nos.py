@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.demand import Demand
-from autoscaler.domain.layouts import maximal_multisets
-from autoscaler.domain.placement import place
-from autoscaler.domain.profile import GpuModel
-from autoscaler.domain.resource import parse_resource
-from autoscaler.domain.snapshot import Snapshot
+from autoscaler.domain.demand.demand import Demand
+from autoscaler.domain.fleet.snapshot import Snapshot
+from autoscaler.domain.mig.layouts import maximal_multisets
+from autoscaler.domain.mig.placement import place
+from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.domain.mig.resource import parse_resource
 from autoscaler.planning.baselines.board import Board, boards_of, models_of, refilled, size_of
 
 # Maximal multisets that its list for 7-slice GPUs lacks, by compute slices.

@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autoscaler.domain.demand import Demand
+from autoscaler.domain.demand.demand import Demand
 from autoscaler.domain.errors import PlanningError
-from autoscaler.domain.policy import Policy
-from autoscaler.domain.snapshot import FleetNode, Snapshot
+from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
+from autoscaler.domain.policy.policy import Policy
 from autoscaler.planning.baselines.greedy import best_fit_decreasing, first_fit
 from autoscaler.planning.baselines.nos import nos_fixed, nos_strict
-from autoscaler.planning.formulation import formulate
-from autoscaler.planning.mix import Choice
-from autoscaler.planning.optimizer import finish
-from autoscaler.planning.problem import Problem, state_problem
-from autoscaler.planning.solver import solve
+from autoscaler.planning.program.formulation import formulate
+from autoscaler.planning.program.mix import Choice
+from autoscaler.planning.program.optimizer import finish
+from autoscaler.planning.program.problem import Problem, state_problem
+from autoscaler.planning.solving.solver import solve
 
 Baseline = Callable[[Snapshot, Demand], Snapshot]
 

@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from autoscaler.ports import PODS, RawObject
-from autoscaler.simulation.devices import NodeDevices
-from autoscaler.simulation.hardware import Hardware, Instance, SimulatedGpu
-from autoscaler.simulation.informer import Key, Notice
-from autoscaler.simulation.metrics.family import Reading, Shelf
-from autoscaler.simulation.operands import EXPORTER
-from autoscaler.simulation.platform import Platform
-from autoscaler.simulation.pods import (
+from autoscaler.simulation.controllers.devices import NodeDevices
+from autoscaler.simulation.controllers.informer import Key, Notice
+from autoscaler.simulation.controllers.operands import EXPORTER
+from autoscaler.simulation.controllers.platform import Platform
+from autoscaler.simulation.controllers.pods import (
     ACTIVITY,
     PROCESS,
     annotations_of,
@@ -26,6 +24,8 @@ from autoscaler.simulation.pods import (
     phase_of,
     uid_of,
 )
+from autoscaler.simulation.hardware import Hardware, Instance, SimulatedGpu
+from autoscaler.simulation.metrics.family import Reading, Shelf
 from autoscaler.simulation.prometheus.series import SeriesStore, Target
 from autoscaler.simulation.timing import draw_fraction
 

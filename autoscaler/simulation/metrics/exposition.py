@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Iterator
 
+from autoscaler.simulation.controllers.platform import Platform
 from autoscaler.simulation.metrics.family import Reading, Shelf
-from autoscaler.simulation.platform import Platform
 from autoscaler.simulation.prometheus.series import SeriesStore, Target
 
 _LINE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+-?\d+)?")

@@ -4,10 +4,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from autoscaler.ports import NODES, PODS, Kind, RawObject
-from autoscaler.simulation.informer import Key
-from autoscaler.simulation.metrics.family import Reading, Shelf
-from autoscaler.simulation.platform import Platform
-from autoscaler.simulation.pods import (
+from autoscaler.simulation.controllers.informer import Key
+from autoscaler.simulation.controllers.platform import Platform
+from autoscaler.simulation.controllers.pods import (
     condition,
     controller_of,
     created_s,
@@ -21,6 +20,7 @@ from autoscaler.simulation.pods import (
     phase_of,
     uid_of,
 )
+from autoscaler.simulation.metrics.family import Reading, Shelf
 from autoscaler.simulation.prometheus.series import SeriesStore, Target
 
 PHASES = ("Pending", "Succeeded", "Failed", "Unknown", "Running")

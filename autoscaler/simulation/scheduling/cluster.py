@@ -1,7 +1,7 @@
 """All nodes with the pods that are bound, or about to be bound, to them."""
 
 from autoscaler.ports import RawObject
-from autoscaler.simulation.pods import name_of
+from autoscaler.simulation.controllers.pods import name_of
 from autoscaler.simulation.scheduling.filters import ANTI_AFFINITY
 from autoscaler.simulation.scheduling.queue import ANYTHING
 from autoscaler.simulation.scheduling.room import Room, room_of

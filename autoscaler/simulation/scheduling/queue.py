@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from autoscaler.simulation.informer import Key
+from autoscaler.simulation.controllers.informer import Key
 from autoscaler.simulation.scheduling.filters import lacking_resource
 from autoscaler.simulation.scheduling.shape import Shape
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from autoscaler.ports import RawObject
-from autoscaler.simulation.pods import (
+from autoscaler.simulation.controllers.pods import (
     Needs,
     condition,
     is_extended,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from autoscaler.ports import RawObject
 from autoscaler.simulation.apiserver.selectors import Matcher, selector_matcher
-from autoscaler.simulation.pods import (
+from autoscaler.simulation.controllers.pods import (
     Needs,
     labels_of,
     namespace_of,

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autoscaler.domain.errors import InvariantError
-from autoscaler.domain.geometry import Geometry, GpuInstance
-from autoscaler.domain.placement import is_valid
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.geometry import Geometry, GpuInstance
+from autoscaler.domain.mig.placement import is_valid
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.jobs import StudyJob
 
 Place = tuple[int, GpuInstance]

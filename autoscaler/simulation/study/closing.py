@@ -9,9 +9,9 @@ simulated scheduler.
 from dataclasses import dataclass, field
 
 from autoscaler.ports import PODS, RawObject
-from autoscaler.simulation.informer import Feed
-from autoscaler.simulation.platform import Platform
-from autoscaler.simulation.pods import is_finished, needs_of, node_of
+from autoscaler.simulation.controllers.informer import Feed
+from autoscaler.simulation.controllers.platform import Platform
+from autoscaler.simulation.controllers.pods import is_finished, needs_of, node_of
 from autoscaler.simulation.scheduling.room import Room
 from autoscaler.simulation.scheduling.shape import Shape
 

@@ -8,7 +8,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.figures import Json, figures_of
 from autoscaler.simulation.study.outcome import Outcome
 from autoscaler.simulation.study.peaks import parse_peak, with_peak

@@ -13,12 +13,12 @@ from autoscaler.control.loop import Loop
 from autoscaler.control.outcome import CycleOutcome, Decision
 from autoscaler.control.outside import Outside
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.policy import Driver, Policy
-from autoscaler.domain.resource import resource_name
-from autoscaler.simulation.agents import AgentFactory
+from autoscaler.domain.mig.resource import resource_name
+from autoscaler.domain.policy.policy import Driver, Policy
+from autoscaler.simulation.controllers.agents import AgentFactory
+from autoscaler.simulation.controllers.scheduler import SchedulerSettings
 from autoscaler.simulation.figures import PodTimes
 from autoscaler.simulation.fleet import Fleet, NodeGroup
-from autoscaler.simulation.scheduler import SchedulerSettings
 from autoscaler.simulation.study.closing import Closing
 from autoscaler.simulation.study.jobs import StudyJob
 from autoscaler.simulation.study.known_past import KnownPast

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.jobs import slices_of
 from autoscaler.simulation.study.outcome import JobTimes, Outcome
 from autoscaler.simulation.study.splits import Case

@@ -12,12 +12,12 @@ from math import inf
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import PlanningError
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.layouts import layouts_around
-from autoscaler.domain.profile import GpuModel
-from autoscaler.planning.linear import ProgramBuilder
-from autoscaler.planning.queue_model import Job
-from autoscaler.planning.solver import solve
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.mig.layouts import layouts_around
+from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.planning.past.queue_model import Job
+from autoscaler.planning.solving.linear import ProgramBuilder
+from autoscaler.planning.solving.solver import solve
 from autoscaler.simulation.study.jobs import queued_by_profile, slices_of
 from autoscaler.simulation.study.splits import Work
 from autoscaler.simulation.study.static_queue import kinds_of

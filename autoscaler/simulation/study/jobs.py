@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.profile import GpuModel, Profile
-from autoscaler.planning.queue_model import Job
+from autoscaler.domain.mig.profile import GpuModel, Profile
+from autoscaler.planning.past.queue_model import Job
 
 # Columns of traces count compute slices of GPUs with so many.
 TRACE_SLICES = 7

@@ -4,9 +4,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from autoscaler.domain.resource import resource_name
-from autoscaler.planning.demand_history import DemandHistory, Grid, history_of_jobs
-from autoscaler.planning.queue_model import Job
+from autoscaler.domain.mig.resource import resource_name
+from autoscaler.planning.past.demand_history import DemandHistory, Grid, history_of_jobs
+from autoscaler.planning.past.queue_model import Job
 from autoscaler.simulation.study.jobs import StudyJob
 
 

@@ -12,8 +12,8 @@ from math import inf
 from typing import Protocol
 
 from autoscaler.domain.errors import InvariantError
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.cells import Cells, Place
 from autoscaler.simulation.study.jobs import StudyJob
 from autoscaler.simulation.study.outcome import Cut, JobTimes, Outcome

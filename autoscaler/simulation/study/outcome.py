@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from autoscaler.domain.geometry import Geometry
+from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.simulation.study.jobs import StudyJob
 
 

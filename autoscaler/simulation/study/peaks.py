@@ -11,7 +11,7 @@ from math import isfinite
 from random import Random
 
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.jobs import StudyJob, slices_of, work_of
 from autoscaler.simulation.study.splits import DAY_S, Case, Work, numbered
 from autoscaler.simulation.study.trace_file import profile_named

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.placement import place
-from autoscaler.domain.policy import Driver, Policy
-from autoscaler.simulation.agents import AgentFactory
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.mig.placement import place
+from autoscaler.domain.policy.policy import Driver, Policy
+from autoscaler.simulation.controllers.agents import AgentFactory
 from autoscaler.simulation.study.baselines.costs import DAS, DRA, HAMI_SLOTS, PLUGIN
 from autoscaler.simulation.study.baselines.greedy import (
     BestFit,

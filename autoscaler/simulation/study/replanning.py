@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import floor
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.geometry import Geometry
+from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.simulation.study.hedged import Hedged
 from autoscaler.simulation.study.light import Scene
 from autoscaler.simulation.study.starting import start_exact

@@ -7,7 +7,7 @@ from math import floor
 from random import Random
 
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.jobs import StudyJob, work_of
 from autoscaler.simulation.study.trace_file import Trace, profile_named
 

@@ -11,9 +11,9 @@ from functools import lru_cache
 from math import inf
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.layouts import maximal_multisets
-from autoscaler.domain.profile import GpuModel
-from autoscaler.planning.home_mix import home_mix
+from autoscaler.domain.mig.layouts import maximal_multisets
+from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.planning.past.home_mix import home_mix
 from autoscaler.simulation.study.jobs import queued_by_profile
 from autoscaler.simulation.study.splits import Work
 from autoscaler.simulation.study.static_queue import (

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 from math import inf
 
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.jobs import StudyJob
 
 

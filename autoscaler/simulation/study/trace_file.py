@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.jobs import profile_of
 
 OPENB = "openb_pods.csv.gz"

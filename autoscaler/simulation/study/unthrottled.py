@@ -2,7 +2,7 @@
 
 import json
 
-from autoscaler.domain.policy import Policy
+from autoscaler.domain.policy.policy import Policy
 
 UNTHROTTLED = {
     "apiVersion": "mig-autoscaler.io/v1alpha1",

@@ -11,12 +11,13 @@ from autoscaler.adapters.default_policy import (
     default_policy_text,
 )
 from autoscaler.adapters.policy_file import load_policy, parse_policy
-from autoscaler.domain.journal_json import journal_to_text
-from autoscaler.domain.marks import ROLLOUT
-from autoscaler.domain.memory import CAPABLE, PRODUCT
-from autoscaler.domain.objects import Node
-from autoscaler.domain.policy import Mode, Strategy
-from autoscaler.domain.profile import load_models
+from autoscaler.domain.cluster.marks import ROLLOUT
+from autoscaler.domain.cluster.objects import Node
+from autoscaler.domain.fleet.memory import CAPABLE, PRODUCT
+from autoscaler.domain.journal.journal_json import journal_to_text
+from autoscaler.domain.mig.profile import load_models
+from autoscaler.domain.mig.strategy import Strategy
+from autoscaler.domain.policy.policy import Mode
 from tests.builders import node, observation
 from tests.rollouts import journal
 

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from autoscaler.adapters.dump import read_dumps
+from autoscaler.domain.cluster.objects import ClaimDriver, Gang, Observation
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.objects import ClaimDriver, Gang, Observation
 from tests.builders import api_node, api_pod
 
 NOW_S = 1_900_000_000.0

@@ -7,7 +7,7 @@ import pytest
 
 from autoscaler.adapters.job_log import profile_named, read_job_log
 from autoscaler.domain.errors import ConfigError
-from autoscaler.planning.queue_model import Job
+from autoscaler.planning.past.queue_model import Job
 from tests.builders import model
 from tests.pasts import ONE, THREE, WHOLE
 

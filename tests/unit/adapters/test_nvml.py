@@ -8,7 +8,7 @@ import pytest
 from autoscaler.adapters.nvml import NvmlDriver
 from autoscaler.adapters.nvml_errors import MEANINGS, NAMES, meaning_of
 from autoscaler.domain.errors import InUse, NoRoom, NotFound, Refused, Unavailable
-from autoscaler.domain.geometry import GpuInstance
+from autoscaler.domain.mig.geometry import GpuInstance
 from autoscaler.simulation.hardware import SimulatedGpu
 from tests.builders import model
 from tests.nvml_library import NOT_SUPPORTED, Code, Library, binding, nvml_driver

@@ -6,7 +6,7 @@ import pytest
 
 from autoscaler.adapters.policy_file import load_policy, parse_policy
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.policy import policy_hash
+from autoscaler.domain.policy.policy import policy_hash
 
 HEAD = """\
 apiVersion: mig-autoscaler.io/v1alpha1

@@ -10,12 +10,12 @@ from autoscaler.adapters.solver_process import (
     question_from_bytes,
     question_to_bytes,
 )
-from autoscaler.domain.demand import Demand
-from autoscaler.domain.plan import StoppedBy
-from autoscaler.planning.answer import Answer, Status
-from autoscaler.planning.linear import ProgramBuilder
+from autoscaler.domain.demand.demand import Demand
+from autoscaler.domain.plan.plan import StoppedBy
 from autoscaler.planning.planner import PlannerSettings, make_plan
-from autoscaler.planning.solver import solve
+from autoscaler.planning.solving.answer import Answer, Status
+from autoscaler.planning.solving.linear import ProgramBuilder
+from autoscaler.planning.solving.solver import solve
 from tests.builders import NOW_S, fleet_node, snapshot, waiting
 from tests.fleets import policy
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from autoscaler.domain.agent_report import Phase, Report, Way
+from autoscaler.domain.cluster.inventory import parse_inventory
+from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.domain.errors import Unavailable
-from autoscaler.domain.geometry import Geometry, GpuInstance
-from autoscaler.domain.inventory import parse_inventory
-from autoscaler.domain.objects import PodRef
-from autoscaler.domain.rollout import State
+from autoscaler.domain.journal.rollout import State
+from autoscaler.domain.mig.geometry import Geometry, GpuInstance
+from autoscaler.domain.rollout.agent_report import Phase, Report, Way
 from autoscaler.simulation.hardware import SimulatedGpu
 from tests.agents import desk, layout_of, operand, order
 from tests.builders import model

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from autoscaler.agent.operands import operands_among
-from autoscaler.domain.objects import Owner
+from autoscaler.domain.cluster.objects import Owner
 from tests.agents import PLUGIN, operand
 from tests.builders import pod
 

@@ -1,10 +1,10 @@
 """The next act on the boards: order, what is left alone, and what cannot be done."""
 
 from autoscaler.agent.work import Blocked, Create, Destroy, Impossible, next_work
-from autoscaler.domain.agent_report import Order, Way
-from autoscaler.domain.board import Board, BoardInstance
-from autoscaler.domain.geometry import Geometry, GpuInstance
-from autoscaler.domain.objects import PodRef
+from autoscaler.domain.cluster.board import Board, BoardInstance
+from autoscaler.domain.cluster.objects import PodRef
+from autoscaler.domain.mig.geometry import Geometry, GpuInstance
+from autoscaler.domain.rollout.agent_report import Order, Way
 
 ONE, TWO = GpuInstance(0, 1, "1g.5gb"), GpuInstance(2, 2, "2g.10gb")
 THREE, HALF = GpuInstance(0, 4, "3g.20gb"), GpuInstance(4, 4, "3g.20gb")

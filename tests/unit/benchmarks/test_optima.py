@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from autoscaler.planning.highs import solve_with_highs
-from autoscaler.planning.scipy_highs import solve_with_scipy
+from autoscaler.planning.solving.highs import solve_with_highs
+from autoscaler.planning.solving.scipy_highs import solve_with_scipy
 from benchmarks.optima import BadInstance, read_instances, solve_all
 
 ROOT = Path(__file__).parents[3]

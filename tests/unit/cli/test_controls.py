@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from autoscaler.domain.journal_json import journal_to_text
-from autoscaler.domain.marks import ABORT, PAUSE, QUARANTINE, ROLLOUT
-from autoscaler.domain.quarantine import Quarantine
+from autoscaler.domain.cluster.marks import ABORT, PAUSE, QUARANTINE, ROLLOUT
+from autoscaler.domain.journal.journal_json import journal_to_text
+from autoscaler.domain.journal.quarantine import Quarantine
 from tests.commands import Shell
 from tests.dumps import dump_node
 from tests.rollouts import journal

@@ -15,15 +15,15 @@ from autoscaler.cli.demo_run import AutoscaledRun, faults_of, make_world
 from autoscaler.cli.output import text_of
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.policy import Mode
-from autoscaler.domain.rollout import Journal, Layout, Result, State
-from autoscaler.domain.window import is_open
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.rollout import Journal, Layout, Result, State
+from autoscaler.domain.policy.policy import Mode
+from autoscaler.domain.policy.window import is_open
 from autoscaler.ports import NODES
-from autoscaler.simulation.comparison import Row
+from autoscaler.simulation.demo.comparison import Row
+from autoscaler.simulation.demo.run_record import ChangeRecord
+from autoscaler.simulation.demo.scenario import Scenario, build_scenario
 from autoscaler.simulation.figures import PodTimes
-from autoscaler.simulation.run_record import ChangeRecord
-from autoscaler.simulation.scenario import Scenario, build_scenario
 from tests.builders import fleet_node
 from tests.rollouts import before, target
 

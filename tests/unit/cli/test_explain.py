@@ -2,9 +2,9 @@
 
 import pytest
 
-from autoscaler.domain.journal_json import journal_to_text
-from autoscaler.domain.marks import QUARANTINE, ROLLOUT
-from autoscaler.domain.quarantine import Quarantine
+from autoscaler.domain.cluster.marks import QUARANTINE, ROLLOUT
+from autoscaler.domain.journal.journal_json import journal_to_text
+from autoscaler.domain.journal.quarantine import Quarantine
 from tests.commands import Shell, write_policy
 from tests.dumps import (
     AT,

@@ -11,7 +11,7 @@ from autoscaler.cli.policy_source import PolicySource
 from autoscaler.cli.service import LONGEST_REST_S, Service
 from autoscaler.cli.stopping import StoppableClient
 from autoscaler.control.outside import Outside
-from autoscaler.domain.policy import Mode
+from autoscaler.domain.policy.policy import Mode
 from autoscaler.ports import LEASES, NODES
 from autoscaler.simulation.clock import VirtualClock
 from autoscaler.simulation.store import Store, StoreClient

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from autoscaler.control.history_json import history_to_text
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.journal_json import journal_to_text
-from autoscaler.domain.marks import PAUSE, ROLLOUT
-from autoscaler.domain.rollout import Result
+from autoscaler.domain.cluster.marks import PAUSE, ROLLOUT
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.journal_json import journal_to_text
+from autoscaler.domain.journal.rollout import Result
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from tests.commands import Shell, write_policy
 from tests.dumps import AT, SEVEN, dump_node, dump_pod, write_dump

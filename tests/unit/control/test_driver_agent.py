@@ -6,11 +6,11 @@ import pytest
 
 from autoscaler.control.driver_agent import start_of, uses_agent
 from autoscaler.domain.errors import Refused
-from autoscaler.domain.geometry import Geometry, GpuInstance
-from autoscaler.domain.opening import open_rollout
-from autoscaler.domain.plan import GpuChange
-from autoscaler.domain.policy import Driver
-from autoscaler.domain.resource import supply_of
+from autoscaler.domain.mig.geometry import Geometry, GpuInstance
+from autoscaler.domain.mig.resource import supply_of
+from autoscaler.domain.plan.plan import GpuChange
+from autoscaler.domain.policy.policy import Driver
+from autoscaler.domain.rollout.opening import open_rollout
 from tests.builders import NOW_S, change, fleet_node
 from tests.rollouts import rules
 

@@ -13,12 +13,12 @@ from autoscaler.control.driver_mig_manager import (
     stale_names,
 )
 from autoscaler.control.outside import Outside
-from autoscaler.domain.configuration import initial_configurations, parse_configurations
+from autoscaler.domain.cluster.objects import ConfigMap
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import Refused
-from autoscaler.domain.objects import ConfigMap
-from autoscaler.domain.policy import MigManager
-from autoscaler.domain.rollout import Layout
+from autoscaler.domain.journal.rollout import Layout
+from autoscaler.domain.mig.configuration import initial_configurations, parse_configurations
+from autoscaler.domain.policy.policy import MigManager
 from autoscaler.ports import CONFIG_MAPS, NAMESPACES
 from autoscaler.simulation.clock import VirtualClock
 from autoscaler.simulation.store import Store, StoreClient

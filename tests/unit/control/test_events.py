@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from autoscaler.control.events import EVENTS_A_CYCLE, due, node_events, plan_events
 from autoscaler.control.rollouts import Progress
+from autoscaler.domain.cluster.objects import Container, Owner, PodRef
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.objects import Container, Owner, PodRef
-from autoscaler.domain.plan import Plan
+from autoscaler.domain.plan.plan import Plan
 from autoscaler.domain.reasons import Block, PodNote, Reason
-from autoscaler.domain.steps import Notice
+from autoscaler.domain.rollout.steps import Notice
 from autoscaler.ports import ClusterEvent
 from tests.builders import NOW_S, node, pod
 from tests.rollouts import change

@@ -3,13 +3,13 @@
 import pytest
 
 from autoscaler.control.explain import Sight, explain_node, explain_pod
-from autoscaler.domain.demand import Demand
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.journal_json import journal_to_text
-from autoscaler.domain.objects import PodRef
-from autoscaler.domain.quarantine import Quarantine
+from autoscaler.domain.cluster.objects import PodRef
+from autoscaler.domain.demand.demand import Demand
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.journal_json import journal_to_text
+from autoscaler.domain.journal.quarantine import Quarantine
+from autoscaler.domain.journal.rollout import Result, State
 from autoscaler.domain.reasons import Block, Hold, PodNote, Reason
-from autoscaler.domain.rollout import Result, State
 from tests.builders import NOW_S, fleet_node, node, observation, pod, snapshot
 from tests.outcomes import plan
 from tests.rollouts import change, journal

@@ -11,8 +11,8 @@ from autoscaler.control.history_json import (
     with_effects,
     with_records,
 )
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.rollout import Result
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.rollout import Result
 from tests.builders import NOW_S
 
 

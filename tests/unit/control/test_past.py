@@ -17,9 +17,9 @@ from autoscaler.control.past import (
 )
 from autoscaler.control.past_json import MOST_CHARACTERS, past_from_text, past_to_text
 from autoscaler.domain.errors import Unavailable
-from autoscaler.planning.demand_history import DemandHistory, Service, Source
-from autoscaler.planning.forecast import Forecast
-from autoscaler.planning.value_history import PoolPast
+from autoscaler.planning.forecasting.forecast import Forecast
+from autoscaler.planning.past.demand_history import DemandHistory, Service, Source
+from autoscaler.planning.past.value_history import PoolPast
 from tests.builders import fleet_node, snapshot
 from tests.fleets import policy, pool
 from tests.pasts import DAY_S, HOUR_S, MONDAY_S, ONE, THREE, WHOLE, samples

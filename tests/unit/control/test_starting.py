@@ -6,12 +6,12 @@ import pytest
 
 from autoscaler.control.briefing import Briefing, journal_on, open_journals
 from autoscaler.control.starting import changed_since, persisted, without_troubled_pools
-from autoscaler.domain.fingerprint import observed_hash
-from autoscaler.domain.journal_json import journal_to_text
-from autoscaler.domain.objects import Observation
+from autoscaler.domain.cluster.objects import Observation
+from autoscaler.domain.demand.fingerprint import observed_hash
+from autoscaler.domain.journal.journal_json import journal_to_text
+from autoscaler.domain.journal.rollout import State
 from autoscaler.domain.reasons import Block, Reason
-from autoscaler.domain.rollout import State
-from autoscaler.planning.persistence import Sighting, proposal_of
+from autoscaler.planning.gating.persistence import Sighting, proposal_of
 from tests.builders import NOW_S, fleet_node, node
 from tests.fleets import policy
 from tests.outcomes import plan

@@ -16,10 +16,10 @@ from autoscaler.control.status import (
     read_status,
     status_of,
 )
-from autoscaler.domain.objects import ConfigMap, Observation
-from autoscaler.domain.policy import DailySpan, Disruption, Mode
+from autoscaler.domain.cluster.objects import ConfigMap, Observation
+from autoscaler.domain.journal.rollout import State
+from autoscaler.domain.policy.policy import DailySpan, Disruption, Mode
 from autoscaler.domain.reasons import Block, Reason
-from autoscaler.domain.rollout import State
 from tests.builders import NOW_S
 from tests.fleets import policy
 from tests.outcomes import outcome, plan, view

@@ -10,14 +10,14 @@ from autoscaler.control.outcome import Decision
 from autoscaler.control.rollouts import Progress
 from autoscaler.control.service_time import ServiceTime
 from autoscaler.control.telemetry import initial_telemetry, telemetry_of
+from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.demand import Demand, DemandGroup
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.objects import PodRef
-from autoscaler.domain.plan import Price
-from autoscaler.domain.policy import Disruption, Mode
+from autoscaler.domain.demand.demand import Demand, DemandGroup
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.rollout import Result, State
+from autoscaler.domain.plan.plan import Price
+from autoscaler.domain.policy.policy import Disruption, Mode
 from autoscaler.domain.reasons import Block, Hold, PodNote, Reason
-from autoscaler.domain.rollout import Result, State
 from tests.builders import NOW_S, fleet_node, snapshot
 from tests.fleets import policy
 from tests.outcomes import outcome, plan, view

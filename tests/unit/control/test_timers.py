@@ -3,13 +3,13 @@
 import pytest
 
 from autoscaler.control.timers import next_due_s
-from autoscaler.domain.history import RolloutRecord
-from autoscaler.domain.objects import Observation
-from autoscaler.domain.policy import DailySpan, DemandRules, Disruption, PendingRules
-from autoscaler.domain.quarantine import Quarantine
+from autoscaler.domain.cluster.objects import Observation
+from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.quarantine import Quarantine
+from autoscaler.domain.journal.rollout import Result
+from autoscaler.domain.policy.policy import DailySpan, DemandRules, Disruption, PendingRules
 from autoscaler.domain.reasons import Block, Reason
-from autoscaler.domain.rollout import Result
-from autoscaler.planning.persistence import Sighting
+from autoscaler.planning.gating.persistence import Sighting
 from tests.builders import NOW_S, node, pod
 from tests.fleets import policy, pool
 from tests.outcomes import plan, view

@@ -4,25 +4,25 @@ from dataclasses import replace
 
 import pytest
 
-from autoscaler.domain.counts import Counts
-from autoscaler.domain.marks import (
+from autoscaler.domain.cluster.marks import (
     ABORT,
     DEPLOY_PREFIX,
     MIG_CONFIG,
     MIG_CONFIG_STATE,
     QUARANTINE,
 )
-from autoscaler.domain.quarantine import Quarantine
+from autoscaler.domain.counts import Counts
+from autoscaler.domain.journal.quarantine import Quarantine
+from autoscaler.domain.journal.rollout import Layout, Result, State
 from autoscaler.domain.reasons import Reason
-from autoscaler.domain.rollout import Layout, Result, State
-from autoscaler.domain.steps import (
+from autoscaler.domain.rollout.steps import (
     EvictManagerPod,
     PatchNode,
     Wait,
     WaitReason,
     WriteConfiguration,
 )
-from autoscaler.domain.transition import next_step
+from autoscaler.domain.rollout.transition import next_step
 from tests.builders import NOW_S
 from tests.rollouts import (
     AFTER,

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from autoscaler.domain.marks import ABORT, KARPENTER_DO_NOT_DISRUPT, MIG_CONFIG_STATE
-from autoscaler.domain.objects import LabelSelector, Owner, PodDisruptionBudget
-from autoscaler.domain.quarantine import Quarantine
+from autoscaler.domain.cluster.marks import ABORT, KARPENTER_DO_NOT_DISRUPT, MIG_CONFIG_STATE
+from autoscaler.domain.cluster.objects import LabelSelector, Owner, PodDisruptionBudget
+from autoscaler.domain.journal.quarantine import Quarantine
+from autoscaler.domain.journal.rollout import Result, State
 from autoscaler.domain.reasons import Block, Reason
-from autoscaler.domain.rollout import Result, State
-from autoscaler.domain.situation import OUR_MARKS
-from autoscaler.domain.steps import (
+from autoscaler.domain.rollout.situation import OUR_MARKS
+from autoscaler.domain.rollout.steps import (
     Evict,
     Finish,
     HolderProof,
@@ -19,7 +19,7 @@ from autoscaler.domain.steps import (
     WaitReason,
     WriteConfiguration,
 )
-from autoscaler.domain.transition import next_step
+from autoscaler.domain.rollout.transition import next_step
 from tests.builders import NOW_S, pod
 from tests.rollouts import (
     BEFORE_NAME,

@@ -2,13 +2,13 @@
 
 import pytest
 
+from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.demand import Demand
-from autoscaler.domain.objects import PodRef
-from autoscaler.domain.resource import resource_name
-from autoscaler.planning.answer import Answer, Status
+from autoscaler.domain.demand.demand import Demand
+from autoscaler.domain.mig.resource import resource_name
 from autoscaler.planning.inquiry import inquire
 from autoscaler.planning.planner import PlannerSettings
+from autoscaler.planning.solving.answer import Answer, Status
 from tests.builders import NOW_S, SEVEN_SMALL, fleet_node, snapshot, waiting
 from tests.fleets import policy
 

@@ -4,18 +4,19 @@ from dataclasses import replace
 
 import pytest
 
+from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.demand import Demand
-from autoscaler.domain.fingerprint import observed_hash
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.objects import PodRef
-from autoscaler.domain.plan import StoppedBy
-from autoscaler.domain.policy import Driver, Strategy
+from autoscaler.domain.demand.demand import Demand
+from autoscaler.domain.demand.fingerprint import observed_hash
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.mig.resource import GPU, resource_name
+from autoscaler.domain.mig.strategy import Strategy
+from autoscaler.domain.plan.plan import StoppedBy
+from autoscaler.domain.policy.policy import Driver
 from autoscaler.domain.reasons import Hold, PodNote, Reason
-from autoscaler.domain.resource import GPU, resource_name
-from autoscaler.planning.answer import Answer, Status
 from autoscaler.planning.planner import PlannerSettings, make_plan
-from autoscaler.planning.worth import ValueHistory
+from autoscaler.planning.program.worth import ValueHistory
+from autoscaler.planning.solving.answer import Answer, Status
 from tests.builders import (
     NOW_S,
     SEVEN_SMALL,

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
+from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.demand import Demand, DemandGroup
-from autoscaler.domain.objects import PodRef
-from autoscaler.domain.policy import Strategy
+from autoscaler.domain.demand.demand import Demand, DemandGroup
+from autoscaler.domain.mig.resource import GPU
+from autoscaler.domain.mig.strategy import Strategy
 from autoscaler.domain.reasons import Reason
-from autoscaler.domain.resource import GPU
 from autoscaler.planning.planner import make_plan
 from tests.builders import NOW_S, fleet_node, snapshot
 from tests.fleets import policy, pool

@@ -4,8 +4,8 @@ import pytest
 
 from autoscaler.domain.errors import InvariantError
 from autoscaler.simulation.clock import VirtualClock
+from autoscaler.simulation.controllers.timers import Timers, earliest
 from autoscaler.simulation.engine import Engine, Periodic
-from autoscaler.simulation.timers import Timers, earliest
 
 START_S = 1_700_000_000.0
 

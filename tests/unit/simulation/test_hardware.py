@@ -3,7 +3,7 @@
 import pytest
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.profile import load_models
+from autoscaler.domain.mig.profile import load_models
 from autoscaler.simulation.hardware import DriverError, DriverStatus, Hardware, SimulatedGpu
 
 MODELS = {model.key: model for model in load_models()}

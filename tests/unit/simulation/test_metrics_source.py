@@ -9,7 +9,7 @@ import pytest
 
 from autoscaler.adapters.prometheus.metrics import PrometheusMetrics
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.policy import Prometheus
+from autoscaler.domain.policy.policy import Prometheus
 from autoscaler.ports import PODS
 from autoscaler.simulation.metrics.dcgm import ScrapeSettings
 from autoscaler.simulation.metrics.exposition import parse_exposition

@@ -1,7 +1,7 @@
 """mig-parted: what is untouched, what is lost, and what a failure leaves."""
 
-from autoscaler.domain.configuration import Entry
 from autoscaler.domain.counts import Counts
+from autoscaler.domain.mig.configuration import Entry
 from autoscaler.simulation.hardware import SimulatedGpu
 from autoscaler.simulation.mig_parted import apply_instances, apply_mode, is_applied, orders
 from autoscaler.simulation.timing import Timing

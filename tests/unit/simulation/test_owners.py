@@ -4,8 +4,8 @@ import pytest
 
 from autoscaler.domain.errors import Unavailable
 from autoscaler.ports import DISRUPTION_BUDGETS, JOBS, NODES, PODS, REPLICA_SETS
-from autoscaler.simulation.disruption import desired_healthy
-from autoscaler.simulation.pods import EXIT, STOP_SECONDS
+from autoscaler.simulation.controllers.disruption import desired_healthy
+from autoscaler.simulation.controllers.pods import EXIT, STOP_SECONDS
 from tests.worlds import HALVES, SEVENS, THREE, make_world, pods, task
 
 

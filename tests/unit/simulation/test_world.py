@@ -4,11 +4,11 @@ import pytest
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.policy import Strategy
+from autoscaler.domain.mig.strategy import Strategy
 from autoscaler.ports import PODS
+from autoscaler.simulation.controllers.pods import needs_of
 from autoscaler.simulation.figures import Sample, Series
 from autoscaler.simulation.fleet import Fleet, NodeGroup, build_hardware, numbered
-from autoscaler.simulation.pods import needs_of
 from autoscaler.simulation.timing import Timing
 from autoscaler.simulation.world import World, WorldSettings
 from tests.worlds import (

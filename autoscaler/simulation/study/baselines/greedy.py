@@ -4,8 +4,8 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from autoscaler.domain.geometry import Geometry, GpuInstance
-from autoscaler.domain.profile import GpuModel, Profile
+from autoscaler.domain.mig.geometry import Geometry, GpuInstance
+from autoscaler.domain.mig.profile import GpuModel, Profile
 from autoscaler.simulation.study.baselines.placer import Rooms
 from autoscaler.simulation.study.baselines.room import free_slices, legal_places
 from autoscaler.simulation.study.cells import Place

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.layouts import maximal_layouts
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.mig.layouts import maximal_layouts
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.baselines.costs import PLUGIN, Costs
 from autoscaler.simulation.study.baselines.room import free_slices
 from autoscaler.simulation.study.jobs import StudyJob, slices_of

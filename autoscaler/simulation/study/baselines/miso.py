@@ -15,8 +15,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from autoscaler.domain.errors import InvariantError
-from autoscaler.domain.layouts import multisets
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.layouts import multisets
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.jobs import StudyJob
 from autoscaler.simulation.study.outcome import JobTimes, Outcome
 from autoscaler.simulation.study.static_queue import kinds_of

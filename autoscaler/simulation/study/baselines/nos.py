@@ -12,10 +12,10 @@ from math import inf
 from random import Random
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.layouts import maximal_multisets
-from autoscaler.domain.placement import place
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.mig.layouts import maximal_multisets
+from autoscaler.domain.mig.placement import place
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.baselines.costs import PLUGIN, Costs
 from autoscaler.simulation.study.baselines.room import legal_places
 from autoscaler.simulation.study.jobs import StudyJob, slices_of

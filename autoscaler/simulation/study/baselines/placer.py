@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from autoscaler.domain.geometry import Geometry
+from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.simulation.study.baselines.costs import Costs
 from autoscaler.simulation.study.cells import Place
 from autoscaler.simulation.study.jobs import StudyJob

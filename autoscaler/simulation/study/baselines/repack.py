@@ -8,7 +8,7 @@ import heapq
 from collections.abc import Sequence
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.planning.capacity import fewest_gpus
 from autoscaler.simulation.study.jobs import StudyJob
 from autoscaler.simulation.study.outcome import JobTimes, Outcome

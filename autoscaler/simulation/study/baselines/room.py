@@ -2,9 +2,9 @@
 
 from functools import lru_cache
 
-from autoscaler.domain.geometry import Geometry, GpuInstance
-from autoscaler.domain.placement import is_within, limits_of, mask_of, placements, used_by
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.geometry import Geometry, GpuInstance
+from autoscaler.domain.mig.placement import is_within, limits_of, mask_of, placements, used_by
+from autoscaler.domain.mig.profile import GpuModel
 
 
 @lru_cache(maxsize=262_144)

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.layouts import multisets
-from autoscaler.domain.placement import place
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.mig.layouts import multisets
+from autoscaler.domain.mig.placement import place
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.baselines.costs import PLUGIN, Costs
 from autoscaler.simulation.study.baselines.greedy import binpacked, large_enough
 from autoscaler.simulation.study.baselines.placer import Rooms

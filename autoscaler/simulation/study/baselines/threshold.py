@@ -9,10 +9,10 @@ into halves or left whole.
 from dataclasses import dataclass
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.geometry import Geometry
-from autoscaler.domain.layouts import multisets
-from autoscaler.domain.placement import place
-from autoscaler.domain.profile import GpuModel
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.domain.mig.layouts import multisets
+from autoscaler.domain.mig.placement import place
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.baselines.costs import PLUGIN, Costs
 from autoscaler.simulation.study.light import Scene
 from autoscaler.simulation.study.static_queue import kinds_of

@@ -3,8 +3,8 @@
 import pytest
 
 from autoscaler.adapters.kubernetes.announcements import announcement_from
+from autoscaler.domain.cluster.marks import PEAK
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.marks import PEAK
 
 ONE = "nvidia.com/mig-1g.5gb"
 

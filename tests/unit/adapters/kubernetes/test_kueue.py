@@ -5,9 +5,9 @@ import pytest
 from autoscaler.adapters.kubernetes.kinds import KUEUE
 from autoscaler.adapters.kubernetes.kueue import cluster_queue_from, kueue_from
 from autoscaler.adapters.kubernetes.listing import Pass
+from autoscaler.domain.cluster.queueing import instances_to_come
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import NotFound, Unavailable
-from autoscaler.domain.queueing import instances_to_come
 from autoscaler.ports import Page
 
 ONE = "nvidia.com/mig-1g.5gb"

@@ -3,8 +3,8 @@
 import pytest
 
 from autoscaler.adapters.kubernetes.nodes import node_from
+from autoscaler.domain.cluster.objects import Taint
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.objects import Taint
 from tests.builders import api_node
 
 MIG = "nvidia.com/mig-1g.5gb"

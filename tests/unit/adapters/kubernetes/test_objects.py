@@ -13,9 +13,9 @@ from autoscaler.adapters.kubernetes.objects import (
     priority_class_from,
     quota_from,
 )
+from autoscaler.domain.cluster.objects import ClaimDriver, PodGroup
+from autoscaler.domain.cluster.selector import selects
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.objects import ClaimDriver, PodGroup
-from autoscaler.domain.selector import selects
 
 
 def named(name: str = "x", **parts: Any) -> dict[str, Any]:

@@ -6,8 +6,7 @@ import pytest
 
 from autoscaler.adapters.kubernetes.gangs import with_members
 from autoscaler.adapters.kubernetes.pods import pod_from
-from autoscaler.domain.counts import Counts
-from autoscaler.domain.objects import (
+from autoscaler.domain.cluster.objects import (
     Expression,
     Gang,
     Owner,
@@ -15,6 +14,7 @@ from autoscaler.domain.objects import (
     SelectorTerm,
     Toleration,
 )
+from autoscaler.domain.counts import Counts
 from tests.builders import api_pod
 
 MIG = "nvidia.com/mig-1g.5gb"

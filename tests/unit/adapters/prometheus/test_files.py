@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from autoscaler.adapters.prometheus.files import read_metrics
+from autoscaler.domain.cluster.objects import InstanceSample, MetricsView, PodRef
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.objects import InstanceSample, MetricsView, PodRef
 
 NOW_S = 1_893_456_600.0
 ACTIVE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"

@@ -14,8 +14,8 @@ from autoscaler.adapters.prometheus.history import (
 )
 from autoscaler.adapters.prometheus.ranges import Series
 from autoscaler.domain.errors import Unavailable
-from autoscaler.domain.policy import Prometheus
-from autoscaler.planning.demand_history import Grid, Service, Source
+from autoscaler.domain.policy.policy import Prometheus
+from autoscaler.planning.past.demand_history import Grid, Service, Source
 from autoscaler.simulation.prometheus.api import Outage, PrometheusApi
 from autoscaler.simulation.prometheus.series import SeriesStore, Target
 from autoscaler.simulation.prometheus_server import PrometheusServer

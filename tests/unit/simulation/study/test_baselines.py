@@ -3,8 +3,8 @@
 import pytest
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.geometry import Geometry, GpuInstance
-from autoscaler.domain.profile import load_models
+from autoscaler.domain.mig.geometry import Geometry, GpuInstance
+from autoscaler.domain.mig.profile import load_models
 from autoscaler.simulation.study.baselines.costs import DAS, DRA, HAMI_SLOTS, PLUGIN
 from autoscaler.simulation.study.baselines.greedy import (
     BestFit,

@@ -8,8 +8,8 @@ import pytest
 from autoscaler.adapters.policy_file import load_policy
 from autoscaler.agent.wiring import new_agent
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.policy import Driver
-from autoscaler.planning.demand_history import Grid
+from autoscaler.domain.policy.policy import Driver
+from autoscaler.planning.past.demand_history import Grid
 from autoscaler.simulation.study.checks import problems_of
 from autoscaler.simulation.study.embedded import EmbeddedSettings, fleet_of, run_embedded
 from autoscaler.simulation.study.known_past import KnownPast

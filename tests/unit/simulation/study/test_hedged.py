@@ -3,8 +3,8 @@
 import pytest
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.geometry import Geometry
-from autoscaler.planning.queue_model import Job
+from autoscaler.domain.mig.geometry import Geometry
+from autoscaler.planning.past.queue_model import Job
 from autoscaler.simulation.study.hedged import (
     Constants,
     Hedged,

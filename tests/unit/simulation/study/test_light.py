@@ -3,7 +3,7 @@
 import pytest
 
 from autoscaler.domain.errors import InvariantError
-from autoscaler.domain.geometry import Geometry, GpuInstance
+from autoscaler.domain.mig.geometry import Geometry, GpuInstance
 from autoscaler.simulation.study.light import Scene, play
 from autoscaler.simulation.study.players import Exact
 from autoscaler.simulation.study.starting import start_exact

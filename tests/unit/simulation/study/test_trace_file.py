@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.profile import load_models
+from autoscaler.domain.mig.profile import load_models
 from autoscaler.simulation.study.trace_file import (
     TraceRow,
     profile_named,

@@ -1,0 +1,1 @@
+"""What the cluster says: its objects, and the names that mark them."""

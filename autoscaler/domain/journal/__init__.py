@@ -1,0 +1,1 @@
+"""What is written down of rollouts: the open one, past ones, quarantines."""

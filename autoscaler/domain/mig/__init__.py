@@ -1,0 +1,1 @@
+"""What MIG is: models, profiles, geometries, resource names, configurations."""

@@ -1,0 +1,1 @@
+"""What an operator may say: the policy file, and when its times are."""

@@ -1,0 +1,1 @@
+"""The state machine that takes one node from its closing to its release."""

@@ -1,0 +1,1 @@
+"""Demand to come: seasons, scenarios, and what people announce."""

@@ -1,0 +1,1 @@
+"""What may start now, and for all else why not."""

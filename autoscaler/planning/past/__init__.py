@@ -1,0 +1,1 @@
+"""What past demand entitles to: requests, the home mix, service times."""

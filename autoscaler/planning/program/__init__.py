@@ -1,0 +1,1 @@
+"""The optimizer: a fleet and its demand as one mixed-integer program."""

@@ -1,0 +1,154 @@
+"""A mix problem as a mixed-integer linear program, and solutions read back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from autoscaler.planning.program.mix import Choice, Mix
+from autoscaler.planning.program.mix_writer import INFINITY, MixWriter
+from autoscaler.planning.solving.linear import (
+    FloatArray,
+    IntArray,
+    LinearProgram,
+    ProgramBuilder,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Formulation:
+    """A program and what its columns mean.
+
+    Parameters
+    ----------
+    taken
+        Node kind, GPU kind and option of each column that changes GPUs; these columns
+        come first.
+    closed
+        Column of each node kind's closings; kinds that close for nothing have none.
+    flows, hosted
+        Want and zone, or want and node kind, of a column of requests.
+    bonuses, short
+        Columns of bonuses and rules, in the order of the problem; both directions of a
+        rule have a column of their own.
+    zone_rows
+        Row that bounds what requests take of a name in a zone, by zone and name.
+    """
+
+    mix: Mix
+    program: LinearProgram
+    taken: tuple[tuple[int, int, int], ...]
+    closed: dict[int, int]
+    flows: dict[int, tuple[int, int]]
+    hosted: dict[int, tuple[int, int]]
+    bonuses: tuple[int, ...]
+    short: tuple[tuple[int, ...], ...]
+    zone_rows: Mapping[tuple[int, str], int] = field(default_factory=dict)
+
+    @property
+    def decisions(self) -> IntArray:
+        """Columns that settle which GPUs change; the rest follows from them."""
+        closings = sorted(self.closed.values())
+        return np.array([*range(len(self.taken)), *closings], dtype=np.int64)
+
+    @property
+    def columns_that_wait(self) -> IntArray:
+        """Columns of options that cannot start for now."""
+        waiting = [c for c, key in enumerate(self.taken) if self.mix.option(*key).must_wait]
+        return np.array(waiting, dtype=np.int64)
+
+    def decisions_of(self, choice: Choice) -> FloatArray:
+        """Return the decisions of a choice, in the order of ``decisions``."""
+        taken = [choice.taken.get(key, 0) for key in self.taken]
+        closed = {column: choice.closed.get(kind, 0) for kind, column in self.closed.items()}
+        return np.array([*taken, *(closed[c] for c in sorted(closed))], dtype=np.float64)
+
+    def bundles_of(self, choice: Choice) -> tuple[IntArray, FloatArray]:
+        """Return the columns of requests that need one node, and a choice's values."""
+        columns = np.array(sorted(self.hosted), dtype=np.int64)
+        numbers = [choice.hosted.get(self.hosted[column], 0) for column in sorted(self.hosted)]
+        return columns, np.array(numbers, dtype=np.float64)
+
+    def read(self, x: FloatArray) -> Choice:
+        """Return what a solution says; entries behind the program's columns are ignored.
+
+        The objective is that of the whole numbers, not of the solver's approximation.
+        """
+        whole = np.rint(x[: self.program.num_columns])
+        numbers = whole.astype(np.int64)
+        flows = {key: int(numbers[c]) for c, key in self.flows.items() if numbers[c]}
+        hosted = {key: int(numbers[c]) for c, key in self.hosted.items() if numbers[c]}
+        served = [0] * len(self.mix.wants)
+        for (want, _), number in (*flows.items(), *hosted.items()):
+            served[want] += number
+        return Choice(
+            taken={key: int(numbers[c]) for c, key in enumerate(self.taken) if numbers[c]},
+            closed={kind: int(numbers[c]) for kind, c in self.closed.items() if numbers[c]},
+            flows=flows,
+            hosted=hosted,
+            served=tuple(served),
+            bonuses=tuple(int(numbers[c]) for c in self.bonuses),
+            short=tuple(sum(int(numbers[c]) for c in columns) for columns in self.short),
+            objective=self.program.objective(whole),
+        )
+
+
+def preferring(formulation: Formulation, served: Sequence[int], value: float) -> LinearProgram:
+    """Return the program with a little extra worth for requests that were served so far.
+
+    Parameters
+    ----------
+    formulation
+        The program.
+    served
+        Requests served so far, one entry a want.
+    value
+        Extra worth of each of them.
+    """
+    program = formulation.program
+    number, first = len(served), program.num_columns
+    columns = np.arange(first, first + number)
+    rows = np.arange(program.num_rows, program.num_rows + number)
+    users = [
+        (c, want) for c, (want, _) in (*formulation.flows.items(), *formulation.hosted.items())
+    ]
+    return LinearProgram(
+        value=np.concatenate([program.value, np.full(number, value)]),
+        lower=np.concatenate([program.lower, np.zeros(number)]),
+        upper=np.concatenate([program.upper, np.array(served, dtype=np.float64)]),
+        is_integer=np.concatenate([program.is_integer, np.zeros(number, dtype=np.bool_)]),
+        row_lower=np.concatenate([program.row_lower, np.full(number, -INFINITY)]),
+        row_upper=np.concatenate([program.row_upper, np.zeros(number)]),
+        rows=np.concatenate([program.rows, rows, [rows[want] for _, want in users]]).astype(
+            np.int64
+        ),
+        columns=np.concatenate([program.columns, columns, [c for c, _ in users]]).astype(
+            np.int64
+        ),
+        entries=np.concatenate([program.entries, np.ones(number), np.full(len(users), -1.0)]),
+        offset=program.offset,
+    )
+
+
+def formulate(mix: Mix) -> Formulation:
+    """Return the program of a mix problem, in the order of its parts."""
+    writer = MixWriter(mix, ProgramBuilder(mix.offset))
+    for index, kind in enumerate(mix.kinds):
+        writer.add_changes(index, kind)
+    for index, kind in enumerate(mix.kinds):
+        writer.add_closing(index, kind)
+    writer.add_wants()
+    writer.limit_uses()
+    bonuses = writer.add_bonuses()
+    short = tuple(writer.add_rule(rule) for rule in mix.rules)
+    return Formulation(
+        mix=mix,
+        program=writer.program.build(),
+        taken=tuple(writer.taken),
+        closed=writer.closed,
+        flows=writer.flows,
+        hosted=writer.hosted,
+        bonuses=bonuses,
+        short=short,
+        zone_rows=writer.zone_rows,
+    )

@@ -1,0 +1,1 @@
+"""From the program's answer to changes of nodes, priced and explained."""

@@ -1,0 +1,1 @@
+"""Linear programs and the solvers that settle them."""

@@ -1,0 +1,1 @@
+"""The same hours twice, with and without the autoscaler, and the report of it."""
