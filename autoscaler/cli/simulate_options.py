@@ -1,0 +1,73 @@
+"""The options of ``simulate``, and what their texts mean."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from autoscaler.cli.output import FORM_OPTION, Form
+from autoscaler.cli.profiles import find_models
+from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.domain.policy.policy import Driver
+from autoscaler.simulation.study.splits import Days, Split
+
+USUAL = "autoscaler,static-past,static-hindsight,unpartitioned"
+
+TraceOption = Annotated[
+    Path | None,
+    typer.Option(help="Jobs as CSV, plain or gzip; by default a real trace (openb)."),
+]
+ColumnOption = Annotated[str, typer.Option(help="Column that says what a job asks for.")]
+LoadOption = Annotated[str, typer.Option(help="Loads, e.g. 0.5 or 0.4,0.7.")]
+SplitOption = Annotated[Split, typer.Option(help="How days are divided.")]
+SeedBaseOption = Annotated[int, typer.Option(help="First seed of resampled days.")]
+SeedsOption = Annotated[int, typer.Option(min=1, help="How many seeds.")]
+PastDaysOption = Annotated[str, typer.Option(help="Days to learn from.")]
+DaysOption = Annotated[str, typer.Option(help="Days to be judged on.")]
+PeakOption = Annotated[str, typer.Option(help="Peaks, e.g. 3g:2.5 or 3g+7g:2.5.")]
+PoliciesOption = Annotated[str, typer.Option(help="Names of policies.")]
+DriverOption = Annotated[Driver, typer.Option(help="Who cuts for the autoscaler.")]
+PolicyOption = Annotated[Path | None, typer.Option(help="Policy of the autoscaler.")]
+ModelOption = Annotated[str, typer.Option(help="GPU model.")]
+NodeOption = Annotated[
+    int | None, typer.Option(min=1, help="By default 1 with the agent, else 8.")
+]
+ClosingOption = Annotated[
+    bool, typer.Option("--close-by-profile", help="Hold back what no plan has seen yet.")
+]
+ProcessesOption = Annotated[int, typer.Option(min=1, help="Cases to run at once.")]
+OutputOption = Annotated[Form, FORM_OPTION]
+
+
+def find_model(text: str) -> GpuModel:
+    """Return the one model of a name; a usage error when there are several."""
+    chosen, *others = find_models(text)
+    if others:
+        keys = ", ".join(m.key for m in (chosen, *others))
+        raise typer.BadParameter(f"{text!r} may be one of {keys}: say which")
+    return chosen
+
+
+def parse_loads(text: str) -> list[float]:
+    """Return loads such as ``0.4,0.7``."""
+    try:
+        loads = [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise ConfigError(f"--load {text}: {error}") from error
+    if not all(0 < load < 10 for load in loads):
+        raise ConfigError(f"--load {text}: a load is above 0 and below 10")
+    return loads
+
+
+def parse_days(text: str) -> Days:
+    """Return days such as ``134:149``; the last one is not included."""
+    first, _, end = text.partition(":")
+    if not (first.isdecimal() and end.isdecimal()):
+        raise ConfigError(f"{text!r} are no days such as 134:149")
+    return Days(int(first), int(end))
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Return names that are set apart by commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
