@@ -7,8 +7,10 @@ from autoscaler.cli.output import Form, emit
 from autoscaler.cli.simulate_run import run_all
 from autoscaler.cli.simulate_view import draw_results
 from autoscaler.domain.policy.policy import Driver
-from autoscaler.simulation.study.comparison import Comparison, draws_of, recipes_of
+from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.policies import Conditions
+from autoscaler.simulation.study.recipe import draws_of, recipes_of
+from autoscaler.simulation.study.sources.source import TraceFile
 from autoscaler.simulation.study.splits import Division, Split
 from autoscaler.simulation.study.trace_file import shipped_trace
 from autoscaler.simulation.study.unthrottled import unthrottled
@@ -42,8 +44,9 @@ def simulate(
     division = Division(options.parse_days(past_days), options.parse_days(days))
     seed_range = range(seed_base, seed_base + seeds)
     draws = draws_of(split, options.parse_loads(load), seed_range, division)
+    source = TraceFile(trace or shipped_trace(), profile_column)
     comparison = Comparison(
-        recipes=recipes_of(trace or shipped_trace(), profile_column, chosen, draws, peak),
+        recipes=recipes_of(source, chosen, draws, peak),
         policies=options.parse_names(policies),
         conditions=Conditions(
             policy=load_policy(policy).policy if policy else unthrottled(),

@@ -1,48 +1,17 @@
 """Runs policies on cases, on as many processes as wanted, in an order of its own."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
-from pathlib import Path
 
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.figures import Json, figures_of
 from autoscaler.simulation.study.outcome import Outcome
-from autoscaler.simulation.study.peaks import parse_peak, with_peak
 from autoscaler.simulation.study.policies import Conditions, require, run_policy
-from autoscaler.simulation.study.splits import Case, Division, Draw, Split, build_case
-from autoscaler.simulation.study.trace_file import read_trace
-
-
-@dataclass(frozen=True, slots=True)
-class CaseRecipe:
-    """How a case is made; small, so that it can be handed to another process.
-
-    Parameters
-    ----------
-    trace, column
-        File, and what of it says what jobs ask for.
-    draw
-        Split, load and seed.
-    peak
-        Such as ``3g:2.5``; empty for none.
-    """
-
-    trace: Path
-    column: str
-    model: GpuModel
-    draw: Draw
-    peak: str = ""
-
-    def build(self) -> Case:
-        """Return the case; ConfigError when it cannot be made."""
-        case = build_case(
-            read_trace(self.trace, self.column), self.column, self.model, self.draw
-        )
-        return with_peak(case, parse_peak(self.peak, self.model)) if self.peak else case
+from autoscaler.simulation.study.recipe import CaseRecipe
+from autoscaler.simulation.study.splits import Case
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +52,6 @@ class CaseResult:
     case: Case
     outcomes: tuple[Outcome, ...]
     figures: tuple[Json, ...]
-
-
-def recipes_of(
-    trace: Path, column: str, model: GpuModel, draws: Iterable[Draw], peak: str = ""
-) -> tuple[CaseRecipe, ...]:
-    """Return the recipes of some draws from a trace."""
-    return tuple(CaseRecipe(trace, column, model, draw, peak) for draw in draws)
-
-
-def draws_of(
-    split: Split, loads: Sequence[float], seeds: Sequence[int], division: Division
-) -> list[Draw]:
-    """Return the draws of a split; only resampled ones differ by seed, peaks aside."""
-    return [Draw(split, load, seed, division) for load in loads for seed in seeds]
 
 
 def compare(

@@ -1,0 +1,53 @@
+"""How a case is made: from which jobs, on which days, for which fleet, with which peaks."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.simulation.study.peaks import parse_peak, with_peak
+from autoscaler.simulation.study.sources.source import JobSource
+from autoscaler.simulation.study.splits import Case, Division, Draw, Split, build_case
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRecipe:
+    """How a case is made; small, so that it can be handed to another process.
+
+    Parameters
+    ----------
+    source
+        Where its jobs come from.
+    draw
+        Split, load and seed.
+    peak
+        Such as ``3g:2.5``; empty for none.
+    """
+
+    source: JobSource
+    model: GpuModel
+    draw: Draw
+    peak: str = ""
+
+    @property
+    def column(self) -> str:
+        """What says which profile a job asks for."""
+        return self.source.column
+
+    def build(self) -> Case:
+        """Return the case; ConfigError when it cannot be made."""
+        case = build_case(self.source.read(self.model), self.column, self.model, self.draw)
+        return with_peak(case, parse_peak(self.peak, self.model)) if self.peak else case
+
+
+def recipes_of(
+    source: JobSource, model: GpuModel, draws: Iterable[Draw], peak: str = ""
+) -> tuple[CaseRecipe, ...]:
+    """Return the recipes of some draws from a source of jobs."""
+    return tuple(CaseRecipe(source, model, draw, peak) for draw in draws)
+
+
+def draws_of(
+    split: Split, loads: Sequence[float], seeds: Sequence[int], division: Division
+) -> list[Draw]:
+    """Return the draws of a split; only resampled ones differ by seed, peaks aside."""
+    return [Draw(split, load, seed, division) for load in loads for seed in seeds]

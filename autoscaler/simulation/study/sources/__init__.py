@@ -1,0 +1,1 @@
+"""Where the jobs of studies come from."""
