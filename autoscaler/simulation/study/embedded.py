@@ -23,6 +23,7 @@ from autoscaler.simulation.study.closing import Closing
 from autoscaler.simulation.study.jobs import StudyJob
 from autoscaler.simulation.study.known_past import KnownPast
 from autoscaler.simulation.study.outcome import Cut, JobTimes, Outcome
+from autoscaler.simulation.study.placements import Place, Placements
 from autoscaler.simulation.study.splits import DAY_S, Case
 from autoscaler.simulation.workload import NAMESPACE, Task
 from autoscaler.simulation.world import World, WorldSettings
@@ -35,7 +36,6 @@ LOOP_NAMESPACE = "mig-autoscaler"
 FINISHED_TTL_S = 1.0
 # A job that has not run so long after the last one arrived is taken to run never.
 PATIENCE_S = 90 * DAY_S
-MIG_PREFIX = "nvidia.com/mig-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,8 @@ def run_embedded(policy: str, case: Case, settings: EmbeddedSettings) -> Outcome
         closing.watch(world.platform)
     jobs = case.present.jobs
     world.submit(_task(job) for job in jobs)
+    placements = Placements(world, START_S)
+    world.engine.add(placements)
     pace = _add_loop(world, case, settings)
     if pace is not None:
         pace.closing = closing
@@ -140,7 +142,8 @@ def run_embedded(policy: str, case: Case, settings: EmbeddedSettings) -> Outcome
     world.run_until(end_s)
     while _open(world, len(jobs)) and world.clock.now_s() < end_s + PATIENCE_S:
         world.run_for(DAY_S)
-    return _outcome(policy, world, jobs, pace)
+    times = _times(jobs, world, placements)
+    return _outcome(policy, times, placements.cuts, pace)
 
 
 def fleet_of(case: Case, settings: EmbeddedSettings) -> Fleet:
@@ -200,31 +203,35 @@ def _open(world: World, number: int) -> bool:
     return len(_ends_of(world)) < number
 
 
-def _outcome(policy: str, world: World, jobs: Sequence[StudyJob], pace: Pace | None) -> Outcome:
+def _times(
+    jobs: Sequence[StudyJob], world: World, placements: Placements
+) -> tuple[JobTimes, ...]:
     pods: dict[int, list[PodTimes]] = {}
     for pod in world.observer.pods:
         pods.setdefault(_number_of(pod), []).append(pod)
-    times = tuple(_times_of(job, pods.get(job.number, [])) for job in jobs)
-    ended_s = max((t.end_s for t in times if t.end_s is not None), default=0.0)
-    cuts = [
-        Cut(round(max(0.0, sample.at_s - START_S), 3), node, _layout_text(sample.amounts))
-        for node, samples in world.observer.layouts.items()
-        for sample in samples
-    ]
+    places = placements.places
+    return tuple(_times_of(job, pods.get(job.number, []), places) for job in jobs)
+
+
+def _outcome(
+    policy: str, times: tuple[JobTimes, ...], cuts: tuple[Cut, ...], pace: Pace | None
+) -> Outcome:
     counters = {} if pace is None else {"cycles": pace.cycles, "plans": pace.plans}
     return Outcome(
         policy=policy,
         jobs=times,
-        ended_s=ended_s,
+        ended_s=max((t.end_s for t in times if t.end_s is not None), default=0.0),
         changes=0 if pace is None else pace.changes,
-        cuts=tuple(sorted(cuts, key=lambda cut: (cut.at_s, cut.where))),
-        evictions=sum(times.restarts for times in times),
+        cuts=cuts,
+        evictions=sum(own.restarts for own in times),
         plan_gap=0.0 if pace is None else pace.plan_gap,
         counters=counters,
     )
 
 
-def _times_of(job: StudyJob, pods: Sequence[PodTimes]) -> JobTimes:
+def _times_of(
+    job: StudyJob, pods: Sequence[PodTimes], places: Mapping[tuple[str, str], Place]
+) -> JobTimes:
     """Return the life of a job from those of its pods; the last one counts."""
     if not pods:
         return JobTimes(job)
@@ -236,11 +243,7 @@ def _times_of(job: StudyJob, pods: Sequence[PodTimes]) -> JobTimes:
         start_s=None if last.started_s is None else round(last.started_s - START_S, 3),
         end_s=round(last.ended_s - START_S, 3) if is_over and last.ended_s else None,
         profile=job.profile if last.started_s is not None else "",
-        place=(last.node, ""),
+        place=places.get((last.namespace, last.name), (last.node, "")),
         restarts=len(earlier),
         lost_s=round(lost_s, 3),
     )
-
-
-def _layout_text(amounts: Mapping[str, int]) -> str:
-    return " + ".join(f"{n}x{name.removeprefix(MIG_PREFIX)}" for name, n in amounts.items())
