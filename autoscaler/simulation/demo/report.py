@@ -3,15 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-from plotly.graph_objects import Figure
-from plotly.offline import get_plotlyjs
-
 from autoscaler.simulation.demo.report_figures import draw_changes, draw_layouts, draw_queues
 from autoscaler.simulation.demo.run_record import ChangeRecord, RunRecord
+from autoscaler.simulation.page import picture, render_page
 
-TEMPLATE = "report.html"
+TEMPLATE = "demo.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +44,11 @@ class Report:
 
 def render_report(report: Report) -> str:
     """Return the page."""
-    environment = Environment(
-        loader=PackageLoader("autoscaler.simulation", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-    )
     run, zone = report.autoscaled, report.zone
-    return environment.get_template(TEMPLATE).render(
+    return render_page(
+        TEMPLATE,
         report=report,
-        # The library is a constant of its package, and no one else's text.
-        plotly=Markup(get_plotlyjs()),
         layouts=picture(draw_layouts(run, report.slices), "layouts"),
         queues=picture(draw_queues(report.alone, run, zone), "queues"),
         changes=picture(draw_changes(run, report.changes, report.opened_s, zone), "changes"),
     )
-
-
-def picture(figure: Figure, name: str) -> Markup:
-    """Return a figure as HTML under a fixed name, so that pages can be compared."""
-    html = figure.to_html(
-        full_html=False, include_plotlyjs=False, div_id=name, config={"displayModeBar": False}
-    )
-    return Markup(html)

@@ -9,25 +9,18 @@ from plotly import graph_objects as go
 from plotly.subplots import make_subplots
 
 from autoscaler.domain.counts import Counts
+from autoscaler.simulation.colors import EMPTY, OFF, color_of
 from autoscaler.simulation.demo.comparison import profiles_of, short_name
 from autoscaler.simulation.demo.run_record import BoardRecord, ChangeRecord, RunRecord
 from autoscaler.simulation.figures import Sample
+from autoscaler.simulation.page import styled
 
-# By the compute slices of a profile, which is what its name begins with.
-COLORS = {
-    "1g": "#e9b44c",
-    "2g": "#43a692",
-    "3g": "#3b6fb6",
-    "4g": "#8a63b8",
-    "7g": "#c4513a",
-}
-OFF, EMPTY, ALONE = "#8d949e", "#eceef1", "#8d949e"
+ALONE = OFF
 RESULTS = {"done": "#43a692", "aborted": "#e9b44c"}
 FAILED = "#c4513a"
 WHOLE = "whole GPU, MIG off"
 # Between two nodes, in memory slices.
 GAP = 1.5
-FONT = {"family": "system-ui, sans-serif", "size": 12, "color": "#2b3038"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +137,6 @@ def _bars(kind: str, blocks: Sequence[Block], *, is_new: bool) -> go.Bar:
     )
 
 
-def color_of(profile: str) -> str:
-    """Return the color of a profile."""
-    return COLORS.get(profile.split(".")[0], OFF)
-
-
 def draw_queues(alone: RunRecord, run: RunRecord, zone: str) -> go.Figure:
     """Draw how many instances of each profile are waited for over time, in both runs."""
     names = profiles_of(alone)
@@ -252,16 +240,3 @@ def _counts(counts: Counts | None) -> str:
 def local(at_s: float, zone: str) -> datetime:
     """Return a moment as clocks of a zone show it: pictures know no zones."""
     return datetime.fromtimestamp(at_s, ZoneInfo(zone)).replace(tzinfo=None)
-
-
-def styled(figure: go.Figure) -> go.Figure:
-    """Return the figure in the style of the report."""
-    figure.update_layout(
-        template="plotly_white",
-        font=FONT,
-        margin={"l": 60, "r": 20, "t": 50, "b": 40},
-        legend={"orientation": "h", "y": 1.04, "x": 1, "xanchor": "right", "yanchor": "bottom"},
-        hoverlabel={"align": "left"},
-    )
-    figure.update_annotations(font={**FONT, "size": 13}, xanchor="left", x=0)
-    return figure
