@@ -15,23 +15,22 @@ from autoscaler.control.outcome import CycleOutcome, Decision, View
 from autoscaler.control.outside import observe_metrics
 from autoscaler.control.past import Look, fingerprint_of
 from autoscaler.control.past_json import past_from_text
+from autoscaler.control.proposal import Sight, Survey, decide, survey
 from autoscaler.control.reporting import Report
 from autoscaler.control.service_time import ServiceTime, ended, stays_of
 from autoscaler.control.setting import LEASES, Setting
-from autoscaler.control.starting import persisted, without_troubled_pools
+from autoscaler.control.starting import persisted
 from autoscaler.control.status import kept_in
 from autoscaler.control.timers import failures_due_s, next_due_s
 from autoscaler.domain.cluster.objects import Observation
 from autoscaler.domain.demand.fingerprint import digest
-from autoscaler.domain.demand.requests import demand_of
 from autoscaler.domain.errors import AutoscalerError
-from autoscaler.domain.fleet.assessment import assess, remember
+from autoscaler.domain.fleet.assessment import remember
 from autoscaler.domain.plan.plan import NodeChange, Plan
 from autoscaler.domain.policy.policy import Mode, policy_hash
-from autoscaler.planning.forecasting.outlook import look_ahead
-from autoscaler.planning.gating.gate import Standing, gate
+from autoscaler.planning.gating.gate import Standing
 from autoscaler.planning.gating.persistence import first_seen
-from autoscaler.planning.planner import PlannerSettings, make_plan
+from autoscaler.planning.planner import PlannerSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +131,9 @@ class Cycle:
     def _look(self, observation: Observation, paused: str | None) -> View:
         """Observe metrics and put everything together; a gap only narrows the view."""
         metrics, gap = observe_metrics(self._setting.outside)
-        policy, now_s = self._policy, self._now_s
-        snapshot = assess(observation, policy, metrics, now_s, self._memory.nodes)
-        demand = demand_of(snapshot, observation, policy, metrics, now_s)
-        demand = look_ahead(demand, observation, policy, now_s)
-        return View(observation, snapshot, demand, metrics, gap, paused)
+        sight = Sight(observation, metrics, self._memory.nodes)
+        seen = survey(sight, self._policy, self._now_s)
+        return View(observation, seen.snapshot, seen.demand, metrics, gap, paused)
 
     def _decide(self, view: View, acting: Acting) -> Verdict:
         """Plan, unless nothing is new, and start what may start."""
@@ -152,16 +149,17 @@ class Cycle:
         fingerprint = digest(view.snapshot, view.demand, *inputs)
         if fingerprint == self._memory.digest and self._now_s < self._memory.due_s:
             return Verdict(Decision.UNCHANGED, "nothing is new")
+        history = self._memory.history
         try:
-            settings = PlannerSettings(
-                values, self._memory.history, guard=self._setting.outside.guard
+            gated = decide(
+                Survey(view.snapshot, view.demand, acting.journals),
+                self._policy,
+                self._now_s,
+                settings=PlannerSettings(values, history, guard=self._setting.outside.guard),
+                standing=Standing(history=history, paused=view.paused),
             )
-            plan = make_plan(view.snapshot, view.demand, self._policy, self._now_s, settings)
         except AutoscalerError as error:
             return Verdict(Decision.PLAN_FAILED, f"no plan: {error}", str(error))
-        standing = Standing(history=self._memory.history, paused=view.paused)
-        gated = gate(plan, view.snapshot, self._policy, self._now_s, standing)
-        gated = without_troubled_pools(gated, acting.journals)
         self._memorize(view, gated, fingerprint)
         ready = self._ready(gated)
         acting.start(gated, ready, view)

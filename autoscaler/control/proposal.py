@@ -1,9 +1,10 @@
-"""A proposal: what one observation leads to when a person asks.
+"""A proposal: what one observation leads to, for the loop as for a person who asks.
 
-The same functions in the same order as in a cycle, without the memory of earlier ones:
-what a person is shown is what the loop would do.
+A cycle does other things between its steps; a person has them done in one go. The
+steps are the same, so that what a person is shown is what the loop would do.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from autoscaler.control.starting import without_troubled_pools
@@ -13,6 +14,7 @@ from autoscaler.domain.demand.requests import demand_of
 from autoscaler.domain.fleet.assessment import assess
 from autoscaler.domain.fleet.memory import NO_MEMORY, Memory
 from autoscaler.domain.fleet.snapshot import Snapshot
+from autoscaler.domain.journal.rollout import Journal
 from autoscaler.domain.plan.plan import NodeChange, Plan
 from autoscaler.domain.policy.policy import Policy
 from autoscaler.domain.reasons import Block, Reason
@@ -50,6 +52,15 @@ class Sight:
 
 
 @dataclass(frozen=True, slots=True)
+class Survey:
+    """The fleet, what is asked of it, and its open rollouts by node."""
+
+    snapshot: Snapshot
+    demand: Demand
+    journals: Mapping[str, Journal]
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """The fleet, what is asked of it, and the plan with its blocks."""
 
@@ -58,23 +69,41 @@ class Proposal:
     plan: Plan
 
 
-def propose(
-    sight: Sight, policy: Policy, now_s: float, standing: Standing = NOTHING_HAPPENED
-) -> Proposal:
-    """Return what should change and what forbids it, at ``now_s`` (epoch seconds)."""
+def survey(sight: Sight, policy: Policy, now_s: float) -> Survey:
+    """Return what was seen as a fleet and its demand, what is to come included."""
     observation, metrics = sight.observation, sight.metrics
     snapshot = assess(observation, policy, metrics, now_s, sight.memory)
     demand = demand_of(snapshot, observation, policy, metrics, now_s)
     demand = look_ahead(demand, observation, policy, now_s)
-    settings = PlannerSettings(sight.values, standing.history, guard=sight.guard)
-    plan = make_plan(snapshot, demand, policy, now_s, settings)
-    gated = gate(plan, snapshot, policy, now_s, standing)
     journals = {n.name: n.journal for n in snapshot.nodes if n.journal is not None}
-    gated = without_troubled_pools(gated, journals)
-    if observation.offline and not observation.pods:
+    return Survey(snapshot, demand, journals)
+
+
+def decide(
+    seen: Survey,
+    policy: Policy,
+    now_s: float,
+    *,
+    settings: PlannerSettings,
+    standing: Standing,
+) -> Plan:
+    """Return the best plan, with what blocks its changes."""
+    plan = make_plan(seen.snapshot, seen.demand, policy, now_s, settings)
+    gated = gate(plan, seen.snapshot, policy, now_s, standing)
+    return without_troubled_pools(gated, seen.journals)
+
+
+def propose(
+    sight: Sight, policy: Policy, now_s: float, standing: Standing = NOTHING_HAPPENED
+) -> Proposal:
+    """Return what should change and what forbids it, at ``now_s`` (epoch seconds)."""
+    seen = survey(sight, policy, now_s)
+    settings = PlannerSettings(sight.values, standing.history, guard=sight.guard)
+    plan = decide(seen, policy, now_s, settings=settings, standing=standing)
+    if sight.observation.offline and not sight.observation.pods:
         # Files without pods do not say that nothing runs.
-        gated = replace(gated, changes=tuple(map(_unproven, gated.changes)))
-    return Proposal(snapshot, demand, gated)
+        plan = replace(plan, changes=tuple(map(_unproven, plan.changes)))
+    return Proposal(seen.snapshot, seen.demand, plan)
 
 
 def _unproven(change: NodeChange) -> NodeChange:
