@@ -7,25 +7,24 @@ import typer
 from rich.console import Console
 
 from autoscaler.cli.exit_codes import ExitCode
-from autoscaler.cli.moment import moment_text, parse_moment, span_text
-from autoscaler.cli.output import FORM_OPTION, Form, counts_text, emit
+from autoscaler.cli.moment import moment_text, span_text
+from autoscaler.cli.output import Form, counts_text, emit
 from autoscaler.cli.plan_view import amount_text, layout_text, some_text
 from autoscaler.cli.sight import (
-    AT_OPTION,
-    FROM_OPTION,
-    METRICS_OPTION,
-    POLICY_OPTION,
     Answer,
+    ContextOption,
+    FilesOption,
+    FormOption,
+    KubeconfigOption,
+    MetricsOption,
+    MomentOption,
+    NamespaceOption,
+    PolicyOption,
     Question,
     look,
 )
 from autoscaler.cli.status import amounts_text, state_of
-from autoscaler.cli.wiring import (
-    CONTEXT_OPTION,
-    KUBECONFIG_OPTION,
-    NAMESPACE_OPTION,
-    Access,
-)
+from autoscaler.cli.wiring import Access
 from autoscaler.control.explain import (
     FleetAccount,
     NodeAccount,
@@ -53,20 +52,19 @@ def explain(
     subject: Annotated[
         str, typer.Argument(help="node/NAME, pod/NAMESPACE/NAME or fleet", metavar="WHAT")
     ],
-    policy: Annotated[str | None, POLICY_OPTION] = None,
-    files: Annotated[list[str] | None, FROM_OPTION] = None,
-    metrics: Annotated[str | None, METRICS_OPTION] = None,
-    at: Annotated[str | None, AT_OPTION] = None,
-    kubeconfig: Annotated[str | None, KUBECONFIG_OPTION] = None,
-    context: Annotated[str | None, CONTEXT_OPTION] = None,
-    namespace: Annotated[str | None, NAMESPACE_OPTION] = None,
-    form: Annotated[Form, FORM_OPTION] = Form.TABLE,
+    policy: PolicyOption = None,
+    files: FilesOption = None,
+    metrics: MetricsOption = None,
+    at: MomentOption = None,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+    namespace: NamespaceOption = None,
+    form: FormOption = Form.TABLE,
 ) -> int:
     """Say why a node is changed or not, why a pod is served or not, or what a fleet lacks."""
     about = parse_subject(subject)
     access = Access(kubeconfig, context, namespace)
-    at_s = None if at is None else parse_moment(at)
-    answer = look(Question(policy, tuple(files or ()), metrics, at_s, access))
+    answer = look(Question.of_options(policy, files, metrics, at, access))
     is_there, verdict, lines = account_of(about, answer)
     document: Json = {
         "apiVersion": "mig-autoscaler.io/v1alpha1",

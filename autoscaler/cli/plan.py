@@ -11,19 +11,21 @@ from typing import Annotated
 import typer
 
 from autoscaler.cli.exit_codes import ExitCode
-from autoscaler.cli.moment import parse_moment
-from autoscaler.cli.output import FORM_OPTION, Form, emit
+from autoscaler.cli.output import Form, emit
 from autoscaler.cli.plan_view import draw_plan, some_text
 from autoscaler.cli.sight import (
-    AT_OPTION,
-    FROM_OPTION,
-    METRICS_OPTION,
-    POLICY_OPTION,
+    ContextOption,
+    FilesOption,
+    FormOption,
+    KubeconfigOption,
+    MetricsOption,
+    MomentOption,
+    PolicyOption,
     Question,
     look,
     progress,
 )
-from autoscaler.cli.wiring import CONTEXT_OPTION, KUBECONFIG_OPTION, Access
+from autoscaler.cli.wiring import Access
 from autoscaler.control.proposal import Proposal, propose
 from autoscaler.domain.cluster.bundle import several_instances
 from autoscaler.domain.cluster.objects import Observation
@@ -34,10 +36,10 @@ from autoscaler.domain.reasons import Reason
 
 
 def show_plan(
-    policy: Annotated[str | None, POLICY_OPTION] = None,
-    files: Annotated[list[str] | None, FROM_OPTION] = None,
-    metrics: Annotated[str | None, METRICS_OPTION] = None,
-    at: Annotated[str | None, AT_OPTION] = None,
+    policy: PolicyOption = None,
+    files: FilesOption = None,
+    metrics: MetricsOption = None,
+    at: MomentOption = None,
     save: Annotated[
         Path | None, typer.Option(help="Save the plan, for apply.", metavar="PLAN")
     ] = None,
@@ -47,20 +49,13 @@ def show_plan(
             "--detailed-exitcode", help="Exit 0 for no change, 2 for changes, 3 if all blocked."
         ),
     ] = False,
-    kubeconfig: Annotated[str | None, KUBECONFIG_OPTION] = None,
-    context: Annotated[str | None, CONTEXT_OPTION] = None,
-    form: Annotated[Form, FORM_OPTION] = Form.TABLE,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+    form: FormOption = Form.TABLE,
 ) -> int:
     """Show what would change now, what each change serves and costs, and what blocks it."""
-    answer = look(
-        Question(
-            policy=policy,
-            files=tuple(files or ()),
-            metrics=metrics,
-            at_s=None if at is None else parse_moment(at),
-            access=Access(kubeconfig, context),
-        )
-    )
+    access = Access(kubeconfig, context)
+    answer = look(Question.of_options(policy, files, metrics, at, access))
     with progress("planning"):
         found = propose(answer.sight, answer.policy, answer.now_s, answer.standing)
     notices = (*answer.notices, *advice_on(found, answer.sight.observation))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import typer
 
@@ -10,9 +11,13 @@ from autoscaler.adapters.default_policy import default_policy_for, default_polic
 from autoscaler.adapters.dump import read_dumps, read_metrics
 from autoscaler.adapters.policy_file import load_policy
 from autoscaler.adapters.solver_process import SolverProcess
-from autoscaler.cli.output import console
+from autoscaler.cli.moment import parse_moment
+from autoscaler.cli.output import FORM_OPTION, Form, console
 from autoscaler.cli.wiring import (
+    CONTEXT_OPTION,
     DEFAULT_ACCESS,
+    KUBECONFIG_OPTION,
+    NAMESPACE_OPTION,
     Access,
     cluster_of,
     connect_client,
@@ -47,6 +52,15 @@ METRICS_OPTION = typer.Option(
 AT_OPTION = typer.Option(
     help="Moment that ages and windows count from, ISO 8601 with a zone.", metavar="TIME"
 )
+# What every command takes that looks at a fleet.
+PolicyOption = Annotated[str | None, POLICY_OPTION]
+FilesOption = Annotated[list[str] | None, FROM_OPTION]
+MetricsOption = Annotated[str | None, METRICS_OPTION]
+MomentOption = Annotated[str | None, AT_OPTION]
+KubeconfigOption = Annotated[str | None, KUBECONFIG_OPTION]
+ContextOption = Annotated[str | None, CONTEXT_OPTION]
+NamespaceOption = Annotated[str | None, NAMESPACE_OPTION]
+FormOption = Annotated[Form, FORM_OPTION]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +72,19 @@ class Question:
     metrics: str | None = None
     at_s: float | None = None
     access: Access = DEFAULT_ACCESS
+
+    @classmethod
+    def of_options(
+        cls,
+        policy: str | None,
+        files: list[str] | None,
+        metrics: str | None,
+        at: str | None,
+        access: Access,
+    ) -> "Question":
+        """Return what the options of a command ask; a usage error for a bad moment."""
+        at_s = None if at is None else parse_moment(at)
+        return cls(policy, tuple(files or ()), metrics, at_s, access)
 
 
 @dataclass(frozen=True, slots=True)

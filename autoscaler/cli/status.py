@@ -2,29 +2,26 @@
 
 import json
 from collections.abc import Mapping
-from typing import Annotated
 
 from rich.console import Console
 
-from autoscaler.cli.moment import moment_text, parse_moment, span_text
-from autoscaler.cli.output import FORM_OPTION, Form, counts_text, emit, section, table
+from autoscaler.cli.moment import moment_text, span_text
+from autoscaler.cli.output import Form, counts_text, emit, section, table
 from autoscaler.cli.plan_view import layout_text
 from autoscaler.cli.sight import (
-    AT_OPTION,
-    FROM_OPTION,
-    METRICS_OPTION,
-    POLICY_OPTION,
     Answer,
+    ContextOption,
+    FilesOption,
+    FormOption,
+    KubeconfigOption,
+    MetricsOption,
+    MomentOption,
+    NamespaceOption,
+    PolicyOption,
     Question,
     look,
 )
-from autoscaler.cli.wiring import (
-    CONTEXT_OPTION,
-    KUBECONFIG_OPTION,
-    NAMESPACE_OPTION,
-    Access,
-    own_namespace,
-)
+from autoscaler.cli.wiring import Access, own_namespace
 from autoscaler.control.status import STATUS, kept_in, window_json
 from autoscaler.domain.fleet.assessment import assess
 from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
@@ -36,19 +33,18 @@ Json = dict[str, object]
 
 
 def show_status(
-    policy: Annotated[str | None, POLICY_OPTION] = None,
-    files: Annotated[list[str] | None, FROM_OPTION] = None,
-    metrics: Annotated[str | None, METRICS_OPTION] = None,
-    at: Annotated[str | None, AT_OPTION] = None,
-    kubeconfig: Annotated[str | None, KUBECONFIG_OPTION] = None,
-    context: Annotated[str | None, CONTEXT_OPTION] = None,
-    namespace: Annotated[str | None, NAMESPACE_OPTION] = None,
-    form: Annotated[Form, FORM_OPTION] = Form.TABLE,
+    policy: PolicyOption = None,
+    files: FilesOption = None,
+    metrics: MetricsOption = None,
+    at: MomentOption = None,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+    namespace: NamespaceOption = None,
+    form: FormOption = Form.TABLE,
 ) -> None:
     """Show nodes and what their GPUs hold, open rollouts, windows, and how the loop does."""
     access = Access(kubeconfig, context, namespace)
-    at_s = None if at is None else parse_moment(at)
-    answer = look(Question(policy, tuple(files or ()), metrics, at_s, access))
+    answer = look(Question.of_options(policy, files, metrics, at, access))
     sight = answer.sight
     snapshot = assess(sight.observation, answer.policy, sight.metrics, answer.now_s)
     document = status_document(answer, snapshot, own_namespace(namespace))
