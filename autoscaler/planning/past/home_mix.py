@@ -1,20 +1,20 @@
-"""The home mix: the static mix that would have been best in the past.
+"""The home mix: the static mix that would have served the past best.
 
-Exact under the queue model: an integer program chooses how many GPUs get each
-multiset, and reads what each number of instances costs from the replayed queues.
+A careful operator would have chosen it by replaying the past on many mixes, and that is
+how it is found. Instances that are free are cut down for whoever waits, so larger ones
+count as room for smaller requests; of a mix tuned as if each served its own profile
+alone, much is spread over sizes that single bursts once needed.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.errors import PlanningError
-from autoscaler.domain.mig.layouts import maximal_multisets
 from autoscaler.domain.mig.profile import GpuModel
-from autoscaler.planning.past.queue_model import Job, waits_by_servers
-from autoscaler.planning.solving.linear import ProgramBuilder
-from autoscaler.planning.solving.solver import solve
+from autoscaler.planning.past.exact_mix import exact_mix
+from autoscaler.planning.past.mix_replay import Order, requests_of, sizes_of
+from autoscaler.planning.past.mix_search import MixSearch
+from autoscaler.planning.past.queue_model import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,32 +25,40 @@ class HomeMix:
     ----------
     gpus
         Profile counts of each GPU, larger profiles first.
-    instances
-        Instances of all GPUs together, by profile name.
     wait_s
-        Sum of the waiting times of the past jobs under this mix, in seconds.
+        Sum of the waiting times of the past requests under this mix, in seconds.
     """
 
     gpus: tuple[Counts, ...]
-    instances: Counts
     wait_s: float
+
+    @property
+    def instances(self) -> Counts:
+        """Instances of all GPUs together."""
+        total = Counts()
+        for counts in self.gpus:
+            total = total.plus(counts)
+        return total
 
 
 def home_mix(
-    model: GpuModel, past: Mapping[str, Sequence[Job]], gpus: int, horizon_s: float
+    model: GpuModel,
+    past: Mapping[str, Sequence[Job]],
+    gpus: int,
+    horizon_s: float,
 ) -> HomeMix:
-    """Return the static mix under which the past jobs would have waited least.
+    """Return the static mix under which past requests would have waited least.
 
     Parameters
     ----------
     model
         The GPU model.
     past
-        Past jobs by profile name.
+        Past requests by profile name.
     gpus
         Number of GPUs, at least 1.
     horizon_s
-        End of the past that is looked at, in the time of the jobs.
+        End of the past that is looked at, in the time of the requests.
 
     Raises
     ------
@@ -59,50 +67,12 @@ def home_mix(
     PlanningError
         When the solver fails.
     """
-    names = [profile.name for profile in model.require(past)]
-    patterns = maximal_multisets(model, names) if names else ()
-    if not patterns:
-        whole = Counts({model.whole_gpu.name: 1})
-        return HomeMix((whole,) * gpus, Counts().plus(whole, gpus), 0.0)
-    builder = ProgramBuilder()
-    chosen = [builder.column(0.0, gpus, is_integer=True) for _ in patterns]
-    exactly = builder.row(gpus, gpus)
-    for column in chosen:
-        builder.enter(exactly, column, 1.0)
-    for name in names:
-        most = gpus * max(pattern[name] for pattern in patterns)
-        waits = waits_by_servers(past[name], most, horizon_s)
-        _choose_number(builder, chosen, [p[name] for p in patterns], waits)
-    answer = solve(builder.build(), gap=1e-6, max_nodes=100_000)
-    if answer.x is None:
-        raise PlanningError(f"home mix: the solver ended with {answer.status}")
-    numbers = [round(float(answer.x[column])) for column in chosen]
-    ranked = sorted(zip(patterns, numbers, strict=True), key=lambda pair: _rank(model, pair[0]))
-    layout = tuple(pattern for pattern, number in ranked for _ in range(number))
-    instances = Counts()
-    for pattern in layout:
-        instances = instances.plus(pattern)
-    return HomeMix(layout, instances, -answer.objective)
-
-
-def _choose_number(
-    builder: ProgramBuilder, chosen: Sequence[int], each: Sequence[int], waits: Sequence[float]
-) -> None:
-    """Add the choice of how many instances of one profile are used.
-
-    One switch a number, because what one more instance saves need not fall with their
-    number: a burst can make the third worth more than the second.
-    """
-    one = builder.row(1.0, 1.0)
-    supply = builder.row(-inf, 0.0)
-    for number, wait_s in enumerate(waits):
-        switch = builder.column(-wait_s, 1.0, is_integer=True)
-        builder.enter(one, switch, 1.0)
-        builder.enter(supply, switch, number)
-    for column, number in zip(chosen, each, strict=True):
-        builder.enter(supply, column, -number)
-
-
-def _rank(model: GpuModel, pattern: Counts) -> tuple[int, ...]:
-    """Order multisets by their instances, larger profiles first."""
-    return tuple(-pattern[profile.name] for profile in reversed(model.profiles))
+    exact = exact_mix(model, past, gpus, horizon_s)
+    asked = tuple(name for name, own in past.items() if own)
+    if not asked:
+        return HomeMix(exact.gpus, 0.0)
+    sizes = sizes_of(model, asked)
+    search = MixSearch(model, requests_of(past, sizes), sizes, gpus)
+    # By resource name those who asked for a profile are the first to get it.
+    found = search.best([exact.gpus], [Order.OWNER_FIRST])
+    return HomeMix(found.gpus, found.wait_s)

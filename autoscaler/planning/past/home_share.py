@@ -11,6 +11,7 @@ from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import PlanningError
 from autoscaler.domain.fleet.memory import GPU_COUNT
 from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
+from autoscaler.domain.mig.layouts import maximal_multisets
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.mig.resource import parse_resource, resource_name
 from autoscaler.domain.mig.strategy import Strategy
@@ -18,9 +19,11 @@ from autoscaler.domain.policy.policy import Pool
 from autoscaler.planning.past.home_mix import home_mix
 from autoscaler.planning.past.queue_model import Job
 
-# Work that one search for a home mix may take: jobs times instances, about a second.
-# Larger fleets are looked at in proportion.
+# Work that one search for a home mix may take: requests times instances or moves tried,
+# a few seconds. Larger fleets are looked at in proportion.
 MOST_WORK = 10_000_000
+# How often a search tries all moves before no move helps any more, as seen on real jobs.
+ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ def home_share(
     end_s
         End of the past, epoch seconds.
     most_work
-        Jobs times instances that one search may look at.
+        Work that one search may take, see ``MOST_WORK``.
 
     Returns
     -------
@@ -101,7 +104,7 @@ def home_share(
     shared = _divided(jobs, pool, gpus, notices)
     for model, number in gpus.numbers:
         past = shared[model.key]
-        shrink = _shrink(past, number, most_work)
+        shrink = _shrink(model, past, number, most_work)
         if shrink > 1:
             notices.append(
                 f"the home mix of {number} x {model.key} was found for one in {shrink} of"
@@ -149,12 +152,19 @@ def _divided(
     return shared
 
 
-def _shrink(past: Mapping[str, Sequence[Job]], gpus: int, most_work: int) -> int:
+def _shrink(
+    model: GpuModel, past: Mapping[str, Sequence[Job]], gpus: int, most_work: int
+) -> int:
     """Return by how much a search must be made smaller to stay within bounds."""
-    work = sum(len(own) * _peak(own) for own in past.values())
+    asked = [name for name, own in past.items() if own]
+    patterns = len(maximal_multisets(model, asked)) if asked else 0
+    moves = ROUNDS * patterns**2
+    queues = sum(len(own) * _peak(own) for own in past.values())
+    replays = sum(len(own) for own in past.values()) * moves
     shrink = 1
-    # Both the requests and the instances shrink, so work falls with the square.
-    while work / shrink**2 > most_work and gpus // (shrink + 1) >= 1:
+    # Both the requests and the instances shrink, so the work of the queues falls with
+    # the square; the moves that are tried stay as many.
+    while queues / shrink**2 + replays / shrink > most_work and gpus // (shrink + 1) >= 1:
         shrink += 1
     return shrink
 

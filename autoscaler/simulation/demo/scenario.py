@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.mig.profile import GpuModel, load_models
-from autoscaler.planning.past.home_mix import HomeMix, home_mix
+from autoscaler.planning.past.exact_mix import ExactMix, exact_mix
 from autoscaler.planning.past.queue_model import Job
 from autoscaler.simulation.fleet import Fleet, NodeGroup, numbered
 from autoscaler.simulation.traces import (
@@ -130,7 +130,7 @@ class Scenario:
     settings: ScenarioSettings
     load: Load
     past: tuple[Load, ...]
-    mix: HomeMix
+    mix: ExactMix
     fleet: Fleet
     tasks: tuple[Task, ...]
 
@@ -146,7 +146,7 @@ def build_scenario(settings: ScenarioSettings) -> Scenario:
         for draw in range(PAST_DRAWS)
     )
     model = settings.gpu_model
-    mix = home_mix(model, past_jobs(model, past), settings.gpus_in_use, DAY_S * len(past))
+    mix = exact_mix(model, past_jobs(model, past), settings.gpus_in_use, DAY_S * len(past))
     return Scenario(
         settings=settings,
         load=load,

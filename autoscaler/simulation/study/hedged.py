@@ -20,7 +20,7 @@ from autoscaler.planning.solving.linear import ProgramBuilder
 from autoscaler.planning.solving.solver import solve
 from autoscaler.simulation.study.jobs import queued_by_profile, slices_of
 from autoscaler.simulation.study.splits import Work
-from autoscaler.simulation.study.static_queue import kinds_of
+from autoscaler.simulation.study.static_mix import plain_sizes
 
 USUAL_SERVICE_S = 3000.0
 GAP = 1e-6
@@ -115,7 +115,7 @@ class Hedged:
         wanted
             Instances that are held or waited for, by profile.
         """
-        names = tuple(kinds_of(self.model))
+        names = plain_sizes(self.model).names
         builder = ProgramBuilder()
         supply = {name: builder.row(-inf, 0.0) for name in names}
         limit = builder.row(-inf, self._most_whole(states))

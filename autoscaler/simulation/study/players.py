@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from autoscaler.planning.past.mix_replay import Order
 from autoscaler.simulation.study.light import Scene
 from autoscaler.simulation.study.starting import start_exact, start_larger
-from autoscaler.simulation.study.static_queue import Order
 
 
 @dataclass(frozen=True, slots=True)

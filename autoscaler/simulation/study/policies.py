@@ -8,6 +8,7 @@ from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.domain.mig.placement import place
 from autoscaler.domain.policy.policy import Driver, Policy
+from autoscaler.planning.past.mix_replay import Order
 from autoscaler.simulation.controllers.agents import AgentFactory
 from autoscaler.simulation.study.baselines.costs import DAS, DRA, HAMI_SLOTS, PLUGIN
 from autoscaler.simulation.study.baselines.greedy import (
@@ -31,8 +32,7 @@ from autoscaler.simulation.study.outcome import Outcome
 from autoscaler.simulation.study.players import Static
 from autoscaler.simulation.study.replanning import HedgedPlanner, Replanner
 from autoscaler.simulation.study.splits import Case
-from autoscaler.simulation.study.static_mix import StaticMix, replayed_s, tuned_mix
-from autoscaler.simulation.study.static_queue import Order, kinds_of
+from autoscaler.simulation.study.static_mix import StaticMix, plain_sizes, replayed_s, tuned_mix
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,9 @@ def _unpartitioned(name: str, case: Case, conditions: Conditions) -> Outcome:
 
 def _uniform_best(name: str, case: Case, conditions: Conditions) -> Outcome:
     """Cut all GPUs into instances of one size, the best on the past."""
-    found = [_better_order(case, _uniform(case, size)) for size in kinds_of(case.model)]
+    found = [
+        _better_order(case, _uniform(case, size)) for size in plain_sizes(case.model).names
+    ]
     return _static(name, case, conditions, min(found, key=lambda mix: mix.mean_completion_s))
 
 
@@ -129,7 +131,7 @@ def _all_balanced(name: str, case: Case, conditions: Conditions) -> Outcome:
 
 
 def _smallest(name: str, case: Case, conditions: Conditions) -> Outcome:
-    smallest = next(iter(kinds_of(case.model)))
+    smallest = plain_sizes(case.model).names[0]
     return _static(name, case, conditions, _better_order(case, _uniform(case, smallest)))
 
 
@@ -139,15 +141,14 @@ def _uniform(case: Case, size: str) -> tuple[Counts, ...]:
 
 def _better_order(case: Case, gpus: tuple[Counts, ...]) -> StaticMix:
     """Return a mix with the order of service that was better on the past."""
-    kinds = kinds_of(case.model)
     mixes = [StaticMix(gpus, order) for order in Order]
-    means = [replayed_s(case.past, mix, kinds) for mix in mixes]
+    means = [replayed_s(case.past, mix, case.model) for mix in mixes]
     best = min(range(len(mixes)), key=lambda place: (means[place], place))
     return replace(mixes[best], mean_completion_s=means[best])
 
 
 def _static(name: str, case: Case, conditions: Conditions, mix: StaticMix) -> Outcome:
-    sizes = tuple(kinds_of(case.model))
+    sizes = plain_sizes(case.model).names
     player = Static(sizes, mix.order)
     return _light(name, case, conditions, (player, geometries(case, mix.gpus)))
 

@@ -1,8 +1,8 @@
 """Who starts on which free instance: what schedulers do, in the light simulator."""
 
+from autoscaler.planning.past.mix_replay import Order
 from autoscaler.simulation.study.cells import Place
 from autoscaler.simulation.study.light import Scene
-from autoscaler.simulation.study.static_queue import Order
 from autoscaler.simulation.study.waiting import rank_of
 
 

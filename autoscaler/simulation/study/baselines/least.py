@@ -9,7 +9,7 @@ from autoscaler.simulation.study.baselines.costs import PLUGIN, Costs
 from autoscaler.simulation.study.baselines.room import free_slices
 from autoscaler.simulation.study.jobs import StudyJob, slices_of
 from autoscaler.simulation.study.light import Scene
-from autoscaler.simulation.study.static_queue import kinds_of
+from autoscaler.simulation.study.static_mix import plain_sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class LeastDisturbance:
 
         able = [
             layout
-            for layout in maximal_layouts(self.model, tuple(kinds_of(self.model)))
+            for layout in maximal_layouts(self.model, plain_sizes(self.model).names)
             if layout.counts[job.profile]
         ]
         return max(able, key=lambda layout: (served(layout), layout))

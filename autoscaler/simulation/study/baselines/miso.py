@@ -19,7 +19,7 @@ from autoscaler.domain.mig.layouts import multisets
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.jobs import StudyJob
 from autoscaler.simulation.study.outcome import JobTimes, Outcome
-from autoscaler.simulation.study.static_queue import kinds_of
+from autoscaler.simulation.study.static_mix import plain_sizes
 from autoscaler.simulation.study.waiting import Waiting
 
 PROFILE_S, RESTORE_S = 30.0, 30.0
@@ -139,14 +139,14 @@ def best_partition(model: GpuModel, jobs: Sequence[StudyJob]) -> tuple[str, ...]
     """
     if not jobs:
         return ()
-    names = tuple(kinds_of(model))
+    names = plain_sizes(model).names
     return _fastest(model, tuple(_speeds(model, job, names) for job in jobs))
 
 
 @lru_cache(maxsize=262_144)
 def _fastest(model: GpuModel, speeds: tuple[tuple[float, ...], ...]) -> tuple[str, ...] | None:
     """Return the best partition for jobs given by their speed on each profile."""
-    names = tuple(kinds_of(model))
+    names = plain_sizes(model).names
     best: tuple[float, tuple[str, ...]] | None = None
     for counts in multisets(model, names):
         if counts.total() != len(speeds):
@@ -170,6 +170,6 @@ def speed_of(model: GpuModel, job: StudyJob, profile: str) -> float:
     """Return how fast a job runs on a profile, 1 on the one it asked for; 0 for never."""
     if profile in job.run_on_s:
         return job.run_s / job.run_on_s[profile]
-    kinds = kinds_of(model)
-    is_large = kinds[profile] >= kinds[job.profile] and not job.run_on_s
+    sizes = plain_sizes(model).names
+    is_large = sizes.index(profile) >= sizes.index(job.profile) and not job.run_on_s
     return 1.0 if is_large else 0.0

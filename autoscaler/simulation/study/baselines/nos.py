@@ -21,7 +21,7 @@ from autoscaler.simulation.study.baselines.room import legal_places
 from autoscaler.simulation.study.jobs import StudyJob, slices_of
 from autoscaler.simulation.study.light import Scene
 from autoscaler.simulation.study.starting import start_exact
-from autoscaler.simulation.study.static_queue import kinds_of
+from autoscaler.simulation.study.static_mix import plain_sizes
 
 BATCH_S, IDLE_S, REPORT_S = 60.0, 10.0, 10.0
 # Orders of creation that its agent tries.
@@ -34,7 +34,7 @@ def geometries_of(model: GpuModel) -> tuple[Counts, ...]:
     For GPUs of seven slices it lacks two of the twelve largest and has two that others
     contain, as in the values of its chart; for others all largest ones.
     """
-    names = tuple(kinds_of(model))
+    names = plain_sizes(model).names
     found = list(maximal_multisets(model, names))
     if model.compute_slices == 7:
         one, two, three, four, _ = names

@@ -15,7 +15,7 @@ from autoscaler.domain.mig.placement import place
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.baselines.costs import PLUGIN, Costs
 from autoscaler.simulation.study.light import Scene
-from autoscaler.simulation.study.static_queue import kinds_of
+from autoscaler.simulation.study.static_mix import plain_sizes
 from autoscaler.simulation.study.waiting import rank_of
 
 MANY = 5
@@ -58,9 +58,9 @@ class Threshold:
             _, profile = min(heads, key=lambda head: rank_of(head[0]))
             scene.start(profile, scene.cells.free(offered)[0])
 
-    def _asking(self, layout: Geometry) -> list[str]:
+    def _asking(self, layout: Geometry) -> tuple[str, ...]:
         """Return the profiles whose pods ask for the instances of a layout."""
-        sizes = list(kinds_of(self.model))
+        sizes = plain_sizes(self.model).names
         tops = [sizes.index(own.instances[0].profile) for own in uniform_layouts(self.model)]
         top = sizes.index(layout.instances[0].profile)
         below = max((other for other in tops if other < top), default=-1)
@@ -86,7 +86,7 @@ class Threshold:
 
 def uniform_layouts(model: GpuModel) -> tuple[Geometry, Geometry, Geometry]:
     """Return all of the smallest profile, the two largest halves, and the whole GPU."""
-    sizes = list(kinds_of(model))
+    sizes = plain_sizes(model).names
     halves = [name for name in sizes if len(uniform(model, name).instances) == 2]
     return uniform(model, sizes[0]), uniform(model, halves[-1]), uniform(model, sizes[-1])
 
