@@ -3,14 +3,28 @@
 Each returns sentences about what is wrong; a run without any is sound.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 
+from autoscaler.domain.errors import InvariantError
+from autoscaler.domain.mig.placement import is_valid
 from autoscaler.simulation.study.figures import busy_spells
-from autoscaler.simulation.study.outcome import JobTimes, Outcome
+from autoscaler.simulation.study.outcome import Cut, JobTimes, Outcome
 from autoscaler.simulation.study.splits import Case
 
 # Times are kept in milliseconds.
 SLACK_S = 0.002
+# So many problems tell what is wrong; more would hide it.
+TOLD = 3
+
+
+def require_sound(outcome: Outcome, case: Case) -> None:
+    """Raise InvariantError when anything is wrong with a run."""
+    problems = problems_of(outcome, case)
+    if problems:
+        more = [f"and {len(problems) - TOLD} more"] if len(problems) > TOLD else []
+        told = "; ".join([*problems[:TOLD], *more])
+        raise InvariantError(f"{outcome.policy} on {case.name}: {told}")
 
 
 def problems_of(outcome: Outcome, case: Case) -> list[str]:
@@ -20,6 +34,8 @@ def problems_of(outcome: Outcome, case: Case) -> list[str]:
         *_order_of_times(outcome),
         *_run_times(outcome),
         *_overlaps(outcome),
+        *_geometries(outcome, case),
+        *_lost_instances(outcome),
         *_capacity(outcome, case),
         *_little(outcome),
     ]
@@ -69,8 +85,46 @@ def _overlaps(outcome: Outcome) -> Iterator[str]:
                 yield f"jobs {own[k - 1].job.number} and {own[k].job.number} share {place}"
 
 
+def _geometries(outcome: Outcome, case: Case) -> Iterator[str]:
+    """Find layouts that no GPU of the model can have."""
+    sound = set()
+    for cut in outcome.cuts:
+        if cut.geometry is None or cut.geometry in sound:
+            continue
+        if is_valid(case.model, cut.geometry):
+            sound.add(cut.geometry)
+        else:
+            yield f"{cut.where} is cut into {cut.geometry} at {cut.at_s:.0f} s"
+
+
+def _lost_instances(outcome: Outcome) -> Iterator[str]:
+    """Find jobs on instances that are not there when they start, or go while they run."""
+    cuts: dict[str, list[Cut]] = {}
+    for cut in outcome.cuts:
+        if cut.geometry is not None:
+            cuts.setdefault(cut.where, []).append(cut)
+    for times in outcome.jobs:
+        where, instance = times.place
+        if times.start_s is None or not instance or where not in cuts:
+            continue
+        end_s = outcome.ended_s if times.end_s is None else times.end_s
+        for cut in _during(cuts[where], times.start_s, end_s):
+            if instance not in map(str, cut.geometry.instances if cut.geometry else ()):
+                yield f"job {times.job.number} has no {instance} of {where} at {cut.at_s:.0f} s"
+                break
+
+
+def _during(cuts: Sequence[Cut], start_s: float, end_s: float) -> Sequence[Cut]:
+    """Return the layout of a GPU at a moment, and those that follow before another."""
+    first = bisect_right(cuts, start_s + SLACK_S, key=lambda cut: cut.at_s) - 1
+    after = bisect_right(cuts, end_s - SLACK_S, key=lambda cut: cut.at_s)
+    return cuts[max(0, first) : max(0, first, after)]
+
+
 def _capacity(outcome: Outcome, case: Case) -> Iterator[str]:
     """Find more slices in use than the fleet has."""
+    if outcome.resizes:
+        return
     total = case.gpus * case.model.compute_slices
     moves = []
     for spell in busy_spells(outcome, case.model):

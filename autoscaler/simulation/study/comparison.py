@@ -7,6 +7,8 @@ from functools import partial
 from multiprocessing import get_context
 
 from autoscaler.domain.errors import ConfigError
+from autoscaler.simulation.study.checks import require_sound
+from autoscaler.simulation.study.contrast import contrast_of
 from autoscaler.simulation.study.figures import Json, figures_of
 from autoscaler.simulation.study.outcome import Outcome
 from autoscaler.simulation.study.policies import Conditions, require, run_policy
@@ -75,11 +77,12 @@ def compare(
 
 
 def run_case(comparison: Comparison, recipe: CaseRecipe) -> CaseResult:
-    """Run all policies on one case."""
+    """Run all policies on one case; InvariantError when a run is not sound."""
     case = recipe.build()
     outcomes = tuple(
         run_policy(name, case, comparison.conditions) for name in comparison.policies
     )
+    by_policy = {outcome.policy: outcome for outcome in outcomes}
     figures = tuple(
         {
             "policy": outcome.policy,
@@ -87,9 +90,12 @@ def run_case(comparison: Comparison, recipe: CaseRecipe) -> CaseResult:
             "seed": recipe.draw.seed,
             "column": recipe.column,
             **figures_of(outcome, case),
+            **contrast_of(outcome, by_policy),
         }
         for outcome in outcomes
     )
+    for outcome in outcomes:
+        require_sound(outcome, case)
     return CaseResult(recipe, case, outcomes, figures)
 
 

@@ -70,6 +70,9 @@ class Outcome:
         Each change by time; the layout of the start comes first, at 0.
     evictions
         Jobs that had to give way.
+    resizes
+        Whether jobs move to other instances while they run, so that the profile of a job
+        says nothing about the time before its end.
     plan_gap
         Largest gap of all plans, 0 where none were made.
     counters
@@ -82,5 +85,6 @@ class Outcome:
     changes: int = 0
     cuts: tuple[Cut, ...] = ()
     evictions: int = 0
+    resizes: bool = False
     plan_gap: float = 0.0
     counters: Mapping[str, float] = field(default_factory=dict)

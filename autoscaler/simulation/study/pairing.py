@@ -4,7 +4,7 @@ Days are drawn with replacement, the same ones for both policies, because jobs o
 share a queue. A difference that the draws do not agree on is called a tie.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import exp, inf, log
@@ -38,11 +38,19 @@ class Ratio:
         Infinite when only the other one runs all jobs; ``None`` when neither does.
     low, high
         Bounds of the confidence interval; ``None`` where there is none.
+    saved_s
+        By how much the mean completion time is shorter than that of the other; negative
+        where it is longer. ``None`` where there is no ratio.
+    saved_low_s, saved_high_s
+        Bounds of its confidence interval.
     """
 
     value: float | None
     low: float | None = None
     high: float | None = None
+    saved_s: float | None = None
+    saved_low_s: float | None = None
+    saved_high_s: float | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -64,12 +72,14 @@ class Ratio:
     def as_json(self) -> dict[str, object]:
         """Return it under the names of the JSON output."""
         value = None if self.value in (None, inf) else self.value
-        rounded = [None if x is None else round(x, 4) for x in (value, self.low, self.high)]
         return {
-            "ratio": rounded[0],
-            "low": rounded[1],
-            "high": rounded[2],
+            "ratio": _rounded(value, 4),
+            "low": _rounded(self.low, 4),
+            "high": _rounded(self.high, 4),
             "verdict": self.verdict.value,
+            "saved": _rounded(self.saved_s, 1),
+            "savedLow": _rounded(self.saved_low_s, 1),
+            "savedHigh": _rounded(self.saved_high_s, 1),
         }
 
 
@@ -92,20 +102,17 @@ def ratio_of(own: Outcome, other: Outcome, *, seed: int = 0, peak: bool = False)
         return Ratio(None)
     if any(a is None for a, _, _ in pairs):
         return Ratio(inf)
-    sums: dict[int, list[float]] = {}
-    for a, b, at_s in pairs:
-        day = sums.setdefault(int(at_s // DAY_S), [0.0, 0.0])
-        day[0] += a or 0.0
-        day[1] += b or 0.0
-    days = np.array([sums[day] for day in sorted(sums)])
-    value = _quotient(days.sum(axis=0))
+    days = _sums_by_day(pairs)
+    total = days.sum(axis=0)
+    value, saved_s = _quotient(total), _saved_s(total)
     if len(days) < 2:
-        return Ratio(value)
+        return Ratio(value, saved_s=saved_s)
     picks = np.random.default_rng(seed).integers(len(days), size=(DRAWS, len(days)))
     drawn = days[picks].sum(axis=1)
-    ratios = drawn[:, 0] / np.maximum(drawn[:, 1], np.finfo(float).tiny)
-    low, high = _bounds(ratios)
-    return Ratio(value, low, high)
+    tiny = np.finfo(float).tiny
+    low, high = _bounds(drawn[:, 0] / np.maximum(drawn[:, 1], tiny))
+    saved_low_s, saved_high_s = _bounds((drawn[:, 1] - drawn[:, 0]) / drawn[:, 2])
+    return Ratio(value, low, high, saved_s, saved_low_s, saved_high_s)
 
 
 def geometric_mean(ratios: Sequence[float], seed: int = 0) -> Ratio:
@@ -121,9 +128,28 @@ def geometric_mean(ratios: Sequence[float], seed: int = 0) -> Ratio:
     return Ratio(value, low, high)
 
 
-def _quotient(pair: FloatArray) -> float:
-    own, other = float(pair[0]), float(pair[1])
+def _sums_by_day(pairs: Iterable[tuple[float | None, float | None, float]]) -> FloatArray:
+    """Return the completion times of both and the number of jobs, one row a day."""
+    sums: dict[int, list[float]] = {}
+    for own_s, other_s, at_s in pairs:
+        day = sums.setdefault(int(at_s // DAY_S), [0.0, 0.0, 0.0])
+        day[0] += own_s or 0.0
+        day[1] += other_s or 0.0
+        day[2] += 1
+    return np.array([sums[day] for day in sorted(sums)])
+
+
+def _quotient(sums: FloatArray) -> float:
+    own, other = float(sums[0]), float(sums[1])
     return own / other if other else 1.0
+
+
+def _saved_s(sums: FloatArray) -> float:
+    return float((sums[1] - sums[0]) / sums[2])
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)
 
 
 def _bounds(values: FloatArray) -> tuple[float, float]:

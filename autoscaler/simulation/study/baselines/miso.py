@@ -74,7 +74,7 @@ class Miso:
                 self._leave(gpu, now_s)
             self._admit(waiting, now_s)
         done = tuple(self._times.get(job.number, JobTimes(job)) for job in jobs)
-        return Outcome(policy, done, now_s, changes=self._cuts)
+        return Outcome(policy, done, now_s, changes=self._cuts, resizes=True)
 
     def _all(self) -> list[tuple[int, _Stay]]:
         return [(gpu, stay) for gpu, stays in enumerate(self._stays) for stay in stays]

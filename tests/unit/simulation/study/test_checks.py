@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from autoscaler.simulation.study.checks import problems_of
+from autoscaler.domain.errors import InvariantError
+from autoscaler.domain.mig.geometry import Geometry, GpuInstance
+from autoscaler.simulation.study.checks import problems_of, require_sound
 from autoscaler.simulation.study.light import play
-from autoscaler.simulation.study.outcome import JobTimes
+from autoscaler.simulation.study.outcome import Cut, JobTimes
 from autoscaler.simulation.study.players import Static
 from autoscaler.simulation.study.splits import Case, Work
 from tests.studies import MODEL, ONE, SIZES, THREE, WHOLE, fleet, jobs
@@ -76,3 +78,35 @@ def test_more_work_than_slices_is_noticed():
     )
     found = problems_of(replace(outcome, jobs=times), CASE)
     assert any("slices are in use at 3000 s of 14" in text for text in found)
+
+
+def test_an_instance_that_goes_while_a_job_runs_is_noticed():
+    """GPU 0 is whole when its job starts at 120, and nothing at all 10 s later."""
+    outcome = run()
+    job = next(t for t in outcome.jobs if t.place[0] == "0")
+    lost = Cut(job.start_s + 10, "0", "nothing", Geometry())
+    cuts = sorted((*outcome.cuts, lost), key=lambda cut: cut.at_s)
+    found = problems_of(replace(outcome, cuts=tuple(cuts)), CASE)
+    assert f"job {job.job.number} has no {job.place[1]} of 0 at {lost.at_s:.0f} s" in found
+
+
+def test_an_instance_that_was_never_there_is_noticed():
+    """A job claims a 1g of a GPU that was only ever cut into halves."""
+    found = problems_of(with_times(1, place=("1", f"{ONE}@0")), CASE)
+    assert found == [f"job 1 has no {ONE}@0 of 1 at 0 s"]
+
+
+def test_a_layout_that_no_gpu_can_have_is_noticed():
+    """A 3g starts at memory slice 0 or 4, and not at 2."""
+    odd = Cut(9e6, "0", "odd", Geometry((GpuInstance(2, 4, THREE),)))
+    outcome = run()
+    found = problems_of(replace(outcome, cuts=(*outcome.cuts, odd)), CASE)
+    assert found == [f"0 is cut into {THREE}@2 at 9000000 s"]
+
+
+def test_an_unsound_run_is_an_error():
+    """It names policy and case, and the first problems of many."""
+    require_sound(run(), CASE)
+    broken = replace(run(), jobs=tuple(replace(t, end_s=0.0) for t in run().jobs))
+    with pytest.raises(InvariantError, match=r"static on by hand: job 1 .*; and \d+ more"):
+        require_sound(broken, CASE)

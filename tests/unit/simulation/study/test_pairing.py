@@ -28,6 +28,16 @@ def test_the_ratio_is_that_of_the_means():
     assert ratio.verdict is Verdict.BETTER
 
 
+def test_the_saving_is_in_seconds_a_job():
+    """Days of three jobs and one, 10 s and 50 s sooner each: (3 x 10 + 50) / 4."""
+    own = outcome([90.0, 90.0, 90.0, 50.0], [0, 0, 0, 1])
+    ratio = ratio_of(own, outcome([100.0] * 4, [0, 0, 0, 1]))
+    assert ratio.saved_s == pytest.approx(20.0)
+    assert ratio.saved_low_s == pytest.approx(10.0)
+    assert ratio.saved_high_s == pytest.approx(50.0)
+    assert ratio.as_json()["saved"] == 20.0
+
+
 def test_a_difference_inside_the_noise_is_a_tie():
     """Better on every other day and worse on the rest."""
     own = outcome([50.0, 160.0] * 5)
@@ -51,7 +61,7 @@ def test_the_same_seed_gives_the_same_interval():
     own, other = outcome([50.0, 70.0, 90.0]), outcome([60.0, 60.0, 60.0])
     assert ratio_of(own, other, seed=3) == ratio_of(own, other, seed=3)
     one_day = ratio_of(outcome([50.0, 70.0], [0, 0]), outcome([60.0, 60.0], [0, 0]))
-    assert one_day == Ratio(1.0)
+    assert one_day == Ratio(1.0, saved_s=0.0)
     assert one_day.verdict is Verdict.TIE
 
 
