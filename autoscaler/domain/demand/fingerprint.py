@@ -88,6 +88,7 @@ def _node(node: FleetNode) -> dict[str, object]:
         "holders": [[str(pod.ref), pod.uid] for pod in node.holders],
         "holds": sorted(hold.reason.value for hold in node.holds),
         "reserved": node.reserved,
+        "unseen": bool(node.unseen),
         "journal": None if journal is None else [journal.id, journal.state.value],
         "coming": None if node.target_supply is None else dict(node.target_supply),
     }

@@ -13,6 +13,7 @@ from autoscaler.domain.cluster.objects import (
 from autoscaler.domain.fleet.memory import NO_MEMORY, Memory
 from autoscaler.domain.fleet.nomination import Nominations, nominations_of
 from autoscaler.domain.fleet.promise import Promises
+from autoscaler.domain.fleet.visibility import metrics_gap
 from autoscaler.domain.policy.policy import Policy
 
 
@@ -33,6 +34,8 @@ class Evidence:
         What earlier cycles knew.
     drivers
         Drivers that publish ResourceSlices, by node name.
+    gap
+        Why metrics prove nothing; empty where they may.
     """
 
     policy: Policy
@@ -46,6 +49,7 @@ class Evidence:
     ended: Mapping[str, list[Pod]] = field(default_factory=dict)
     samples: Mapping[str, list[InstanceSample]] = field(default_factory=dict)
     drivers: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    gap: str = ""
 
     @property
     def managed(self) -> frozenset[str] | None:
@@ -98,4 +102,5 @@ def gather(
         ended=ended,
         samples=samples,
         drivers={node: frozenset(names) for node, names in drivers.items()},
+        gap=metrics_gap(metrics),
     )

@@ -37,6 +37,7 @@ from autoscaler.domain.fleet.ownership import (
 from autoscaler.domain.fleet.seating import seat, table_of
 from autoscaler.domain.fleet.sightings import Seat, Sightings, sightings_of
 from autoscaler.domain.fleet.snapshot import FleetNode, Gpu
+from autoscaler.domain.fleet.visibility import unseen
 from autoscaler.domain.mig.configuration import LayoutOfNode
 from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.domain.mig.resource import is_gpu_resource
@@ -138,7 +139,12 @@ def examine(node: Node, pool: Pool | None, evidence: Evidence) -> FleetNode:
             promises=evidence.promises,
         ),
     )
-    return replace(fleet_node, gpus=_seated(fleet_node, finding, evidence))
+    sightings = _sightings(fleet_node, finding, evidence)
+    return replace(
+        fleet_node,
+        gpus=_seated(fleet_node, finding, sightings),
+        unseen=_unseen(fleet_node, evidence, sightings),
+    )
 
 
 def look_at(node: Node, pool: Pool | None, evidence: Evidence) -> Finding:
@@ -269,19 +275,31 @@ def _allocated(users: list[Pod], nominated: Counts) -> Counts:
     return staying.plus({name: max(leaving[name], nominated[name]) for name in names})
 
 
-def _seated(node: FleetNode, finding: Finding, evidence: Evidence) -> tuple[Gpu, ...]:
+def _sightings(node: FleetNode, finding: Finding, evidence: Evidence) -> Sightings:
+    boards = () if finding.inventory is None else finding.inventory.gpus
+    return sightings_of(
+        {pod.ref: pod for pod in node.holders},
+        evidence.samples.get(node.name, ()),
+        index_of={gpu.uuid: gpu.index for gpu in boards if gpu.uuid},
+        read_at_s=evidence.observation.observed_at_s,
+    )
+
+
+def _unseen(node: FleetNode, evidence: Evidence, seen: Sightings) -> str:
+    # Files do not tell what Prometheus would show once the node is closed.
+    if evidence.observation.offline or node.journal is not None:
+        return ""
+    samples = evidence.samples.get(node.name, ())
+    return unseen(node, evidence.gap, samples, seen, evidence.now_s)
+
+
+def _seated(node: FleetNode, finding: Finding, seen: Sightings) -> tuple[Gpu, ...]:
     table = table_of(node)
     if table is None:
         return node.gpus
     users = {pod.ref: pod for pod in node.holders}
     inventory = finding.inventory
     boards = () if inventory is None else inventory.gpus
-    seen = sightings_of(
-        users,
-        evidence.samples.get(node.name, ()),
-        index_of={gpu.uuid: gpu.index for gpu in boards if gpu.uuid},
-        read_at_s=evidence.observation.observed_at_s,
-    )
     reported = tuple(
         Seat(users[pod].ref, gpu.index, instance.profile)
         for gpu in boards

@@ -94,6 +94,9 @@ class FleetNode:
         Its open rollout.
     target_supply
         For an open rollout or a change in progress: what it is about to offer.
+    unseen
+        Why metrics do not show where its pods sit; then MIG manager may change all of it
+        when it is empty, and no part of it while anyone is there. Empty where they do.
     """
 
     node: Node
@@ -109,6 +112,7 @@ class FleetNode:
     reserved: bool = False
     journal: Journal | None = None
     target_supply: Counts | None = None
+    unseen: str = ""
 
     @property
     def name(self) -> str:

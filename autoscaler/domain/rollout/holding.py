@@ -9,15 +9,12 @@ from collections.abc import Iterable
 
 from autoscaler.domain.cluster.inventory import inventory_of
 from autoscaler.domain.cluster.objects import InstanceSample, MetricsView, Pod, PodRef
-from autoscaler.domain.counts import Counts
-from autoscaler.domain.fleet.seating import Table, seats_of, slices_in_name, table_of
+from autoscaler.domain.fleet.seating import Table, seats_of, table_of
 from autoscaler.domain.fleet.sightings import Seat, is_of_this_life
 from autoscaler.domain.fleet.snapshot import FleetNode
+from autoscaler.domain.fleet.visibility import SHOWN_AFTER_S, instance_gap, metrics_gap
 from autoscaler.domain.mig.resource import GPU
 from autoscaler.domain.rollout.steps import HolderProof
-
-COLLECTION_S = 30.0
-SCRAPE_S = 15.0
 
 
 def proof_from_s(cordoned_at_s: float) -> float:
@@ -29,7 +26,7 @@ def proof_from_s(cordoned_at_s: float) -> float:
         Epoch seconds. After it the exporter must have collected once and been scraped
         twice: two scrapes can show one collection.
     """
-    return cordoned_at_s + COLLECTION_S + 2 * SCRAPE_S
+    return cordoned_at_s + SHOWN_AFTER_S
 
 
 def holders_proof(
@@ -54,10 +51,9 @@ def holders_proof(
         Pods that hold whole GPUs are mapped to the first GPU with MIG off: they cannot
         sit on one that is cut.
     """
-    if view is None:
-        return HolderProof(gap="there are no metrics")
-    if view.partial:
-        return HolderProof(gap="metrics are partial: what they do not list is unknown")
+    lacking = metrics_gap(view)
+    if view is None or lacking:
+        return HolderProof(gap=lacking)
     table = table_of(node)
     if table is None:
         return HolderProof(gap="the geometry of the node is not known")
@@ -67,42 +63,13 @@ def holders_proof(
         if s.node == node.name and s.sampled_at_s is not None and s.sampled_at_s >= since_s
     ]
     indexes = _indexes(node)
-    gap = _instance_gap(table, samples, indexes)
+    gap = instance_gap(table, samples, indexes)
     return HolderProof(gap=gap) if gap else _map(table, pods, samples, indexes)
 
 
 def _indexes(node: FleetNode) -> dict[str, int]:
     inventory = inventory_of(node.node)
     return {} if inventory is None else {g.uuid: g.index for g in inventory.gpus if g.uuid}
-
-
-def _instance_gap(table: Table, samples: list[InstanceSample], indexes: dict[str, int]) -> str:
-    """Return where samples and advertised instances differ, empty when nowhere."""
-    seen: dict[int | None, dict[str, int]] = {}
-    for sample in samples:
-        index = indexes.get(sample.gpu_uuid, sample.gpu_index)
-        slices = seen.setdefault(index, {})
-        name = slices_in_name(sample.profile)
-        slices[name] = slices.get(name, 0) + 1
-    for gpu in table.gpus:
-        expected: dict[str, int] = {}
-        for profile, number in gpu.counts.items():
-            name = slices_in_name(profile)
-            expected[name] = expected.get(name, 0) + number
-        found = seen.pop(gpu.index, {}) if gpu.mig_enabled else {}
-        if found != expected:
-            return (
-                f"fresh samples show {Counts(found)} on GPU {gpu.index},"
-                f" it should hold {Counts(expected)}"
-            )
-    strange = sorted(str(i) for i, found in seen.items() if not _is_whole(table, i, found))
-    return f"samples are of unknown GPUs: {', '.join(strange)}" if strange else ""
-
-
-def _is_whole(table: Table, index: int | None, found: dict[str, int]) -> bool:
-    """Say whether samples are those of a GPU with MIG off, which has no instances."""
-    known = index is not None and 0 <= index < len(table.gpus)
-    return known and set(found) <= {""}
 
 
 def _map(

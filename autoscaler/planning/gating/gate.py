@@ -23,9 +23,7 @@ from autoscaler.planning.gating.allowance import allowance
 from autoscaler.planning.gating.timing import Timing, moment, timing
 
 # What only the planner can know; everything else is worked out anew.
-OF_PLANNER = frozenset(
-    {Reason.METRICS_MISSING, Reason.HOLDERS_UNPROVEN, Reason.EVICTION_DISABLED}
-)
+OF_PLANNER = frozenset({Reason.HOLDERS_UNPROVEN, Reason.EVICTION_DISABLED})
 
 # A layout that failed fails again; only another driver or another board would help.
 REFUSED_S = 7 * 86400.0
@@ -142,6 +140,7 @@ def _change_blocks(case: _Case, change: NodeChange) -> Iterator[Block]:
     yield from case.timing.blocks(
         change.estimated_s, disturbs(case.nodes.get(change.node), change)
     )
+    yield from _unseen(case, change)
     yield from _cooldown(case, change)
     yield from _refused(case, change)
     least, price = case.policy.planning.min_gain, change.price
@@ -174,6 +173,22 @@ def disturbs(node: FleetNode | None, change: NodeChange) -> str:
     idle = {gpu.index for gpu in node.gpus if gpu.is_idle}
     held = [gpu.index for gpu in change.gpus if gpu.index not in idle]
     return f"GPU {', '.join(map(str, held))} is or may be held" if held else ""
+
+
+def _unseen(case: _Case, change: NodeChange) -> Iterator[Block]:
+    """Yield the block of a part of a node whose pods cannot be told to be elsewhere.
+
+    It would be closed until all its pods have ended, or until it is given up.
+    """
+    node = case.nodes.get(change.node)
+    if node is None or not node.unseen or len(change.gpus) == len(node.gpus):
+        return
+    yield Block(
+        Reason.METRICS_MISSING,
+        f"{node.unseen}; so MIG manager may change {change.node} only when it is empty, and"
+        f" {len(node.holders)} {'pods hold' if len(node.holders) > 1 else 'pod holds'} its"
+        " GPUs",
+    )
 
 
 def _cooldown(case: _Case, change: NodeChange) -> Iterator[Block]:

@@ -18,8 +18,10 @@ SortKey = tuple[
     Likeness,
     float,
     str,
+    bool,
 ]
-"""State, who may leave, margin, and the preset that is wished; sorts by content."""
+"""State, who may leave, margin, the preset that is wished, and whether a change of it
+must wait; sorts by content."""
 
 
 def state_of(gpu: Gpu, driver: Driver) -> State:

@@ -6,7 +6,7 @@ space keeps its shape where nothing is won by another.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.fleet.snapshot import FleetNode, Gpu
@@ -125,7 +125,7 @@ class Menus:
         margin = self.prices.margins.of_gpu(node.name, gpu.index)
         wish = self.wishes.layout_for(node.name)
         named = "" if wish is None else wish[0]
-        key = (*state_of(gpu, node.driver), likeness, margin, named)
+        key = (*state_of(gpu, node.driver), likeness, margin, named, bool(node.unseen))
         if node.model is None or not gpu.mig_enabled:
             return GpuMenu(key)
         if not gpu.is_idle and node.driver is Driver.MIG_MANAGER and not leaving:
@@ -143,7 +143,10 @@ class Menus:
         menu: list[tuple[Option, Target, Cost]] = []
         for emptying, chosen in self._choices(gpu, node, model, key):
             cost = self.prices.of_gpu(gpu, node, zone, emptying)
-            menu += [(self._option(g, cost, gpu, emptying), t, cost) for g, t in chosen]
+            for gains, target in chosen:
+                option = self._option(gains, cost, gpu, emptying)
+                waits = option.must_wait or bool(node.unseen)
+                menu.append((replace(option, must_wait=waits), target, cost))
         return GpuMenu(
             key,
             tuple(option for option, _, _ in menu),
@@ -230,7 +233,7 @@ class Menus:
             cost = cost.plus(self.prices.of_gpu(gpu, node, zone))
         gains = tuple(sorted((name, gain) for name, gain in total.items() if gain))
         geometry = place(model, whole) if node.driver is Driver.AGENT else None
-        option = Option(gains, cost.charged())
+        option = Option(gains, cost.charged(), must_wait=bool(node.unseen))
         return NodeMenu((option,), (Target(whole, geometry),), (cost,))
 
     def _of_uniform_node(self, node: FleetNode, model: GpuModel) -> NodeMenu:

@@ -381,10 +381,10 @@ def test_an_earlier_gate_is_forgotten_and_the_planner_is_not():
     old = (
         Block(Reason.OUTSIDE_WINDOW, "yesterday"),
         Block(Reason.HELD, "then"),
-        Block(Reason.METRICS_MISSING, "no metrics"),
+        Block(Reason.HOLDERS_UNPROVEN, "no pods in the input"),
     )
     found = blocks(policy(), of=plan(change(blocked_by=old)))
-    assert found == [[(Reason.METRICS_MISSING, "no metrics")]]
+    assert found == [[(Reason.HOLDERS_UNPROVEN, "no pods in the input")]]
 
 
 def test_the_gate_is_idempotent():
