@@ -29,6 +29,26 @@ class Spell:
     slices: int
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Slices of the fleet between two changes.
+
+    Parameters
+    ----------
+    busy
+        Those that jobs hold.
+    lost
+        Those that are idle though a job is waiting. Only idle slices that would be enough
+        for the smallest job that waits count: they are of the wrong shape, in the wrong
+        place, or out of service.
+    """
+
+    start_s: float
+    end_s: float
+    busy: int
+    lost: int
+
+
 def figures_of(outcome: Outcome, case: Case) -> Json:
     """Return the figures of a run under the names of the JSON output; seconds as numbers."""
     times = outcome.jobs
@@ -106,33 +126,38 @@ def integral(spells: Iterable[Spell], until_s: float) -> float:
 
 
 def idle_while_waiting(outcome: Outcome, case: Case) -> float:
-    """Return the mean share of the fleet's slices that were idle though a job was waiting.
+    """Return the mean share of the fleet's slices that were idle though a job was waiting."""
+    lost = sum(u.lost * (u.end_s - u.start_s) for u in usages(outcome, case))
+    return lost / (case.gpus * case.model.compute_slices * case.present.span_s)
 
-    Only idle slices that would have been enough for the smallest job that waited count:
-    they were of the wrong shape, in the wrong place, or out of service.
-    """
-    total = case.gpus * case.model.compute_slices
-    span_s = case.present.span_s
-    moves: list[tuple[float, int, int, int]] = []
-    for kind, spells in enumerate(
-        (busy_spells(outcome, case.model), waiting_spells(outcome, case.model))
-    ):
-        for spell in spells:
-            moves.append((spell.start_s, kind, spell.slices, 1))
-            moves.append((spell.end_s, kind, spell.slices, -1))
-    busy, lost, since_s = 0, 0.0, 0.0
+
+def usages(outcome: Outcome, case: Case) -> Iterator[Usage]:
+    """Yield how the fleet's slices are used, from change to change within the run's days."""
+    total, span_s = case.gpus * case.model.compute_slices, case.present.span_s
+    busy, since_s = 0, 0.0
     waiting: dict[int, int] = {}
-    for at_s, kind, slices, change in sorted(moves):
-        until_s = min(at_s, span_s)
-        smallest = min((own for own, number in waiting.items() if number), default=0)
-        if smallest and total - busy >= smallest:
-            lost += (total - busy) * max(0.0, until_s - since_s)
-        since_s = max(since_s, until_s)
+    for at_s, kind, slices, change in sorted(_moves(outcome, case.model)):
+        if min(at_s, span_s) > since_s:
+            smallest = min((own for own, number in waiting.items() if number), default=0)
+            is_lost = smallest and total - busy >= smallest
+            yield Usage(since_s, min(at_s, span_s), busy, total - busy if is_lost else 0)
+            since_s = min(at_s, span_s)
         if kind == 0:
             busy += slices * change
         else:
             waiting[slices] = waiting.get(slices, 0) + change
-    return lost / (total * span_s)
+    if since_s < span_s:
+        yield Usage(since_s, span_s, busy, 0)
+
+
+def _moves(outcome: Outcome, model: GpuModel) -> Iterator[tuple[float, int, int, int]]:
+    """Yield when how many slices begin or cease to be busy (0) or waited for (1)."""
+    for kind, spells in enumerate(
+        (busy_spells(outcome, model), waiting_spells(outcome, model))
+    ):
+        for spell in spells:
+            yield spell.start_s, kind, spell.slices, 1
+            yield spell.end_s, kind, spell.slices, -1
 
 
 def _slices(outcome: Outcome, case: Case) -> Json:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from autoscaler.simulation.study.figures import figures_of, idle_while_waiting, quantile
+from autoscaler.simulation.study.figures import figures_of, idle_while_waiting, quantile, usages
 from autoscaler.simulation.study.light import play
 from autoscaler.simulation.study.players import Exact
 from autoscaler.simulation.study.splits import Case, Work
@@ -76,3 +76,11 @@ def test_jobs_of_peaks_and_priorities_are_told_apart():
     assert set(figures["byPriority"]) == {"0", "5"}
     plain = case_of([(0, 20, WHOLE)])
     assert "byPriority" not in figures_of(played(plain, {WHOLE: 1}), plain)
+
+
+def test_usage_is_told_from_change_to_change():
+    """Busy slices, and idle ones that would do for who waits, for as long as the run goes on."""
+    case = case_of([(0, 90, THREE), (0, 60, THREE), (20, 300, ONE)])
+    outcome = played(case, {THREE: 2})
+    found = [(u.start_s, u.end_s, u.busy, u.lost) for u in usages(outcome, case)]
+    assert found == [(0, 20, 6, 0), (20, 60, 6, 1), (60, 90, 3, 4), (90, 100, 0, 0)]
