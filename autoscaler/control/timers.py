@@ -18,8 +18,8 @@ from autoscaler.planning.forecasting.peaks import edges_s, peaks_of
 from autoscaler.planning.gating.persistence import Sightings
 
 HOUR_S = 3600.0
-# Waits inside blocks that no timer here tells exactly, such as a doubled back-off.
-BLOCKED_AGAIN_S = 300.0
+# Waits that no timer here tells exactly: a doubled back-off, requests that grow old.
+AGAIN_S = 300.0
 
 
 def next_due_s(
@@ -57,8 +57,10 @@ def next_due_s(
         ),
         *_rests(history, policy),
     ]
-    if any(change.blocked_by for change in plan.changes):
-        moments.append(now_s + BLOCKED_AGAIN_S)
+    is_waiting = any(pod.node is None for pod in view.observation.pods)
+    is_aging = bool(policy.planning.fairness) and is_waiting
+    if is_aging or any(change.blocked_by for change in plan.changes):
+        moments.append(now_s + AGAIN_S)
     return min((m for m in moments if m > now_s), default=float("inf"))
 
 

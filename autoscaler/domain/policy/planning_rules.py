@@ -69,6 +69,12 @@ class PlanningRules(Section):
     run longer are worth less for their size, as one over the square root. Default: 3000s,
     about the mean of the traces that were tried."""
 
+    fairness: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = 0.0
+    """How much the weight of a request grows each time its wait doubles, from the service
+    time of its profile on; 0 for not at all. Default: 0, which keeps the mean wait lowest
+    and lets a few large or long requests wait longest; what more of it costs the mean and
+    gives them is measured in docs/decision-quality.md."""
+
     prior_jobs: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 5.0
     """How many requests of the overall mean service time are added to those of each
     profile, so that two odd jobs do not make a price. Default: 5, measured with the other

@@ -9,6 +9,7 @@ from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
 from autoscaler.domain.journal.history import RolloutRecord
 from autoscaler.domain.mig.resource import GPU
 from autoscaler.domain.policy.policy import Policy
+from autoscaler.planning.program.aging import aged
 from autoscaler.planning.program.crowd import Crowd, Returning, crowd_of
 from autoscaler.planning.program.expectation import (
     Hedge,
@@ -123,7 +124,8 @@ def state_problem(
         policy.planning,
         policy.demand.peaks.weight,
     )
-    groups = tuple(sorted((g for g in demand.groups if g.number), key=_order_of))
+    asked = aged((g for g in demand.groups if g.number), worth, now_s)
+    groups = tuple(sorted(asked, key=_order_of))
     wishes = wishes_of(policy, snapshot, demand, now_s)
     rules = (*_all_rules(snapshot, policy, past, now_s), *preset_rules(wishes))
     pending = pending_by_pool(groups, snapshot.nodes)

@@ -78,10 +78,16 @@ class Worth:
         holds a GPU, many short ones would have been served.
         """
         usual_s = self.rules.usual_service_s
-        service_s = self.history.service_s.get(resource, usual_s)
-        if not service_s > 0:
-            service_s = usual_s
-        return self.slices_of(resource) / sqrt(service_s / usual_s)
+        return self.slices_of(resource) / sqrt(self._service_s(resource) / usual_s)
+
+    def service_of(self, bundle: Counts) -> float:
+        """Return the usual service time of a request in seconds, the longest of its parts."""
+        times_s = [self._service_s(name) for name in bundle]
+        return max(times_s, default=self.rules.usual_service_s)
+
+    def _service_s(self, resource: str) -> float:
+        known_s = self.history.service_s.get(resource, 0.0)
+        return known_s if known_s > 0 else self.rules.usual_service_s
 
     def of_bundle(self, bundle: Counts, priority: float = 1.0) -> float:
         """Return the worth of serving a request, in slice-seconds."""
