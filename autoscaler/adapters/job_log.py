@@ -5,15 +5,12 @@ Columns: ``arrival_s``; how long it held its instances, as ``duration_s`` or ``e
 column that is named; and how many instances, in ``mig_count`` (1 without it).
 """
 
-import csv
-import gzip
-import io
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
+from autoscaler.adapters.csv_file import CsvFile, Row, read_csv
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.mig.resource import resource_name
@@ -23,7 +20,6 @@ from autoscaler.planning.past.queue_model import Job
 ARRIVAL, DURATION, END, COUNT = "arrival_s", "duration_s", "end_s", "mig_count"
 STARTS = ("start_s", "scheduled_s")
 PROFILES = ("profile", "mig")
-GZIP = b"\x1f\x8b"
 MOST_INSTANCES = 100_000
 SLICES = re.compile(r"(\d+)g")
 
@@ -72,12 +68,12 @@ def read_job_log(
     ConfigError
         When the file or a line of it is wrong; it names the line.
     """
-    rows = csv.DictReader(io.StringIO(_text(path)), strict=True)
-    reader = _Reader(path, rows.fieldnames or (), model, column)
+    file = read_csv(path)
+    reader = _Reader(file, model, column)
     requests: dict[str, list[Job]] = {}
     left_out = {"never started": 0, "ran longer than the limit": 0, "ask for no instance": 0}
     arrivals: list[float] = []
-    for line, row in _numbered(path, rows):
+    for line, row in file.rows():
         number = reader.number(line, row)
         service_s = reader.service_s(line, row)
         if not number:
@@ -114,44 +110,38 @@ def profile_named(text: str, model: GpuModel) -> str | None:
 class _Reader:
     """Reads the fields of lines; ConfigError names the file, the line and the column."""
 
-    def __init__(
-        self, path: str, columns: Iterable[str], model: GpuModel, column: str | None
-    ) -> None:
-        self._path = path
+    def __init__(self, file: CsvFile, model: GpuModel, column: str | None) -> None:
+        self._file = file
         self._model = model
-        self._columns = frozenset(columns)
+        self._columns = file.columns
         self._start = next((name for name in STARTS if name in self._columns), None)
         wanted = (column,) if column is not None else PROFILES
         profile = next((name for name in wanted if name in self._columns), None)
         if profile is None:
-            raise self._lacks(" or ".join(wanted))
+            raise file.lacks(" or ".join(wanted))
         self._profile = profile
         if ARRIVAL not in self._columns:
-            raise self._lacks(ARRIVAL)
+            raise file.lacks(ARRIVAL)
         if DURATION not in self._columns and END not in self._columns:
-            raise self._lacks(f"{DURATION} or {END}")
+            raise file.lacks(f"{DURATION} or {END}")
 
-    def _lacks(self, name: str) -> ConfigError:
-        there = ", ".join(sorted(self._columns)) or "none"
-        return ConfigError(f"{self._path}:1: there is no column {name}; columns: {there}")
-
-    def arrival_s(self, line: int, row: Mapping[str, str]) -> float:
+    def arrival_s(self, line: int, row: Row) -> float:
         """Return when it was asked for."""
-        found = self._number(line, row, ARRIVAL, float)
+        found = self._file.number(line, row, ARRIVAL)
         if found is None:
-            raise self._wrong(line, ARRIVAL, "", "is empty")
+            raise self._file.wrong(line, ARRIVAL, "", "is empty")
         return found
 
-    def service_s(self, line: int, row: Mapping[str, str]) -> float | None:
+    def service_s(self, line: int, row: Row) -> float | None:
         """Return how long it held its instances, ``None`` when it never did."""
         if DURATION in self._columns:
-            found = self._number(line, row, DURATION, float)
+            found = self._file.number(line, row, DURATION)
             if found is not None or END not in self._columns:
                 return self._not_negative(line, DURATION, found)
-        end_s = self._number(line, row, END, float)
+        end_s = self._file.number(line, row, END)
         start_s = self.arrival_s(line, row)
         if self._start is not None:
-            own = self._number(line, row, self._start, float)
+            own = self._file.number(line, row, self._start)
             if own is None:
                 return None
             start_s = own
@@ -159,74 +149,27 @@ class _Reader:
 
     def _not_negative(self, line: int, column: str, seconds: float | None) -> float | None:
         if seconds is not None and seconds < 0:
-            raise self._wrong(line, column, f"{seconds:g}", "it ends before it starts")
+            raise self._file.wrong(line, column, f"{seconds:g}", "it ends before it starts")
         return seconds
 
-    def number(self, line: int, row: Mapping[str, str]) -> int:
+    def number(self, line: int, row: Row) -> int:
         """Return how many instances."""
         if COUNT not in self._columns:
             return 1
-        found = self._number(line, row, COUNT, int)
+        found = self._file.whole(line, row, COUNT)
         if found is None:
             return 1
         if not 0 <= found <= MOST_INSTANCES:
-            raise self._wrong(line, COUNT, f"{found}", f"not from 0 to {MOST_INSTANCES}")
-        return int(found)
+            raise self._file.wrong(line, COUNT, f"{found}", f"not from 0 to {MOST_INSTANCES}")
+        return found
 
-    def resource(self, line: int, row: Mapping[str, str]) -> str:
+    def resource(self, line: int, row: Row) -> str:
         """Return the resource of its profile."""
         text = (row.get(self._profile) or "").strip()
         profile = profile_named(text, self._model)
         if profile is None:
             known = ", ".join(p.name for p in self._model.profiles)
-            raise self._wrong(
+            raise self._file.wrong(
                 line, self._profile, text, f"no profile of {self._model.key}: {known}"
             )
         return resource_name(profile)
-
-    def _number(
-        self, line: int, row: Mapping[str, str], column: str, read: Callable[[str], float]
-    ) -> float | None:
-        text = (row.get(column) or "").strip()
-        if not text:
-            return None
-        try:
-            value = read(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise self._wrong(line, column, text, "not a number")
-        return value
-
-    def _wrong(self, line: int, column: str, text: str, problem: str) -> ConfigError:
-        return ConfigError(f"{self._path}:{line}: {column} = {text!r}: {problem}")
-
-
-def _numbered(
-    path: str, rows: "csv.DictReader[str]"
-) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield the rows with the line each ends on."""
-    while True:
-        try:
-            row = next(rows)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise ConfigError(f"{path}:{rows.line_num}: is not CSV: {error}") from error
-        if None in row or None in row.values():
-            raise ConfigError(
-                f"{path}:{rows.line_num}: has another number of fields than line 1"
-            )
-        yield rows.line_num, row
-
-
-def _text(path: str) -> str:
-    try:
-        content = Path(path).read_bytes()
-        if content[:2] == GZIP:
-            content = gzip.decompress(content)
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8 text") from error
-    except (OSError, EOFError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error

@@ -10,7 +10,7 @@ from autoscaler.domain.policy.policy import Driver
 from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.policies import Conditions
 from autoscaler.simulation.study.recipe import draws_of, recipes_of
-from autoscaler.simulation.study.sources.source import TraceFile
+from autoscaler.simulation.study.sources.source import trace_file
 from autoscaler.simulation.study.splits import Division, Split
 from autoscaler.simulation.study.trace_file import shipped_trace
 from autoscaler.simulation.study.unthrottled import unthrottled
@@ -22,13 +22,13 @@ GPUS_PER_NODE = {Driver.AGENT: 1, Driver.MIG_MANAGER: 8}
 
 def simulate(
     trace: options.TraceOption = None,
-    profile_column: options.ColumnOption = "mig_share",
+    profile_column: options.ColumnOption = "",
     load: options.LoadOption = "0.5",
     split: options.SplitOption = Split.BASE,
     seed_base: options.SeedBaseOption = 1,
     seeds: options.SeedsOption = 1,
-    past_days: options.PastDaysOption = "115:134",
-    days: options.DaysOption = "134:149",
+    past_days: options.PastDaysOption = "",
+    days: options.DaysOption = "",
     peak: options.PeakOption = "",
     policies: options.PoliciesOption = options.USUAL,
     driver: options.DriverOption = Driver.AGENT,
@@ -44,7 +44,7 @@ def simulate(
     division = Division(options.parse_days(past_days), options.parse_days(days))
     seed_range = range(seed_base, seed_base + seeds)
     draws = draws_of(split, options.parse_loads(load), seed_range, division)
-    source = TraceFile(trace or shipped_trace(), profile_column)
+    source = trace_file(trace or shipped_trace(), profile_column)
     comparison = Comparison(
         recipes=recipes_of(source, chosen, draws, peak),
         policies=options.parse_names(policies),

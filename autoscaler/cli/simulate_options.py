@@ -23,7 +23,7 @@ LoadOption = Annotated[str, typer.Option(help="Loads, e.g. 0.5 or 0.4,0.7.")]
 SplitOption = Annotated[Split, typer.Option(help="How days are divided.")]
 SeedBaseOption = Annotated[int, typer.Option(help="First seed of resampled days.")]
 SeedsOption = Annotated[int, typer.Option(min=1, help="How many seeds.")]
-PastDaysOption = Annotated[str, typer.Option(help="Days to learn from.")]
+PastDaysOption = Annotated[str, typer.Option(help="Days to learn from, e.g. 115:134.")]
 DaysOption = Annotated[str, typer.Option(help="Days to be judged on.")]
 PeakOption = Annotated[str, typer.Option(help="Peaks, e.g. 3g:2.5 or 3g+7g:2.5.")]
 PoliciesOption = Annotated[str, typer.Option(help="Names of policies.")]
@@ -60,8 +60,10 @@ def parse_loads(text: str) -> list[float]:
     return loads
 
 
-def parse_days(text: str) -> Days:
-    """Return days such as ``134:149``; the last one is not included."""
+def parse_days(text: str) -> Days | None:
+    """Return days such as ``134:149`` without the last one; ``None`` for the usual ones."""
+    if not text:
+        return None
     first, _, end = text.partition(":")
     if not (first.isdecimal() and end.isdecimal()):
         raise ConfigError(f"{text!r} are no days such as 134:149")

@@ -1,20 +1,26 @@
 """Cases: which days of a trace a policy may learn from, and which it is judged on."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import floor
 from random import Random
+from statistics import median
 
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.profile import GpuModel
-from autoscaler.simulation.study.jobs import StudyJob, work_of
-from autoscaler.simulation.study.trace_file import Trace, profile_named
+from autoscaler.simulation.study.jobs import StudyJob, slices_of, work_of
+from autoscaler.simulation.study.trace_file import Trace, profiles_of
 
 DAY_S = 86_400.0
 # Longer jobs are services: no mix can be judged by what they wait.
 LONGEST_S = DAY_S
 SHORTEST_S = 1.0
+# Days with less than this share of the jobs of a usual day are no part of a trace yet.
+SPARSE = 0.1
+PAST_SHARE = 19 / 34
+SPREAD_S = 1800.0
 
 
 class Split(StrEnum):
@@ -49,14 +55,17 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """Days to learn from and days to be judged on."""
+    """Days to learn from and days to be judged on; ``None`` for the usual ones of a trace."""
 
-    past: Days = Days(115, 134)
-    present: Days = Days(134, 149)
+    past: Days | None = None
+    present: Days | None = None
 
-    def swapped(self) -> "Division":
-        """Return the division the other way round."""
-        return Division(self.present, self.past)
+    def of(self, trace: Trace) -> tuple[Days, Days]:
+        """Return both for a trace."""
+        if self.past is not None and self.present is not None:
+            return self.past, self.present
+        usual = usual_days(trace)
+        return self.past or usual[0], self.present or usual[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +102,24 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Which case of a trace is wanted."""
+    """Which case of a trace is wanted.
+
+    Parameters
+    ----------
+    gpus
+        Size of the fleet; jobs are then added or left out until they make the load.
+        ``None`` for a fleet as large as the load needs it to be.
+    """
 
     split: Split
     load: float
     seed: int = 0
     division: Division = Division()
-
-    @property
-    def days(self) -> Division:
-        """The division that holds for the split."""
-        return self.division.swapped() if self.split is Split.SWAPPED else self.division
+    gpus: int | None = None
 
 
 def build_case(trace: Trace, column: str, model: GpuModel, draw: Draw) -> Case:
-    """Return a case: the fleet is as large as the load needs it to be.
+    """Return a case: fleet and jobs fit each other as the load says.
 
     Raises
     ------
@@ -116,27 +128,63 @@ def build_case(trace: Trace, column: str, model: GpuModel, draw: Draw) -> Case:
     """
     if not draw.load > 0:
         raise ConfigError(f"a load of {draw.load} is none")
-    past = work_of_days(trace, model, draw.days.past)
-    present = work_of_days(trace, model, draw.days.present)
+    past_days, present_days = draw.division.of(trace)
+    if draw.split is Split.SWAPPED:
+        past_days, present_days = present_days, past_days
+    past = work_of_days(trace, model, past_days)
+    present = work_of_days(trace, model, present_days)
+    is_drawn = trace.is_drawn
     if draw.split is Split.RESAMPLED:
-        present = resampled(present, draw.seed)
-    gpus = fleet_size(present, model, draw.load)
+        present, is_drawn = resampled(present, draw.seed), True
     name = f"{trace.name} {column} {draw.split.value} load {draw.load:g}"
-    if draw.split is Split.RESAMPLED:
+    gpus = draw.gpus
+    if gpus is None:
+        gpus = fleet_size(present, model, draw.load)
+    else:
+        factor = draw.load * gpus / gpus_filled(present, model)
+        past, present = (scaled(work, model, factor, draw.seed) for work in (past, present))
+        name, is_drawn = f"{name} gpus {gpus}", True
+    if is_drawn:
         name += f" seed {draw.seed}"
-    return Case(name, model, gpus, draw.load, past, present, draw.seed)
+    return Case(name, model, gpus, draw.load, past, present, draw.seed, trace.notices)
+
+
+def usual_days(trace: Trace) -> tuple[Days, Days]:
+    """Return days to learn from, and those after them to be judged on.
+
+    The days from which on jobs come densely, without the last one, which has hardly come
+    to its end; so much of them is to learn from as in studies of the trace that is
+    shipped: 19 of 34.
+
+    Raises
+    ------
+    ConfigError
+        When there are no two such days.
+    """
+    numbers = Counter(int(row.arrival_s // DAY_S) for row in trace.rows)
+    typical = median(numbers.values())
+    first = min(day for day, number in numbers.items() if number >= SPARSE * typical)
+    end = max(max(numbers), first + 2)
+    if max(numbers) < first + 1:
+        raise ConfigError(
+            f"{trace.name}: its jobs arrive within one day, so there is no past to learn"
+            f" from; name days to learn from and days to be judged on"
+        )
+    middle = first + min(max(1, round((end - first) * PAST_SHARE)), end - first - 1)
+    return Days(first, middle), Days(middle, end)
 
 
 def work_of_days(trace: Trace, model: GpuModel, days: Days) -> Work:
-    """Return the jobs of some days; one of several GPUs is as many of a whole one."""
-    start_s, whole = days.first * DAY_S, model.whole_gpu.name
-    names = {text: profile_named(model, text) for text in {r.profile for r in trace.rows}}
+    """Return the jobs of some days; one of several instances is as many jobs."""
+    start_s = days.first * DAY_S
+    names = profiles_of(trace, model)
     jobs = [
         StudyJob(
             arrival_s=row.arrival_s - start_s,
             number=0,
             run_s=max(SHORTEST_S, row.run_s),
-            profile=names[row.profile] if row.count == 1 else whole,
+            profile=names[row.profile],
+            run_on_s={names[text]: run_s for text, run_s in row.run_on_s},
         )
         for row in trace.rows
         if row.run_s <= LONGEST_S and 0 <= row.arrival_s - start_s < days.span_s
@@ -164,13 +212,50 @@ def resampled(work: Work, seed: int) -> Work:
     return Work(numbered(jobs), work.span_s)
 
 
+def scaled(work: Work, model: GpuModel, factor: float, seed: int) -> Work:
+    """Return a factor's amount of work in jobs like those of some work, on the same days.
+
+    Each job is there as often as the factor is whole; of the rest, jobs are taken in an
+    order that the seed draws until the work is reached. Copies arrive up to half an hour
+    earlier or later than the job itself, but on its day, so that they do not come as one.
+    """
+    random = Random(f"scaled {seed}")
+    whole = floor(factor)
+    slices = slices_of(model)
+    lacking = (factor - whole) * work_of(work.jobs, model)
+    jobs: list[StudyJob] = list(work.jobs) if whole else []
+    copied = [job for _ in range(whole - 1) for job in work.jobs]
+    for job in random.sample(work.jobs, len(work.jobs)):
+        own = job.run_s * slices[job.profile]
+        if own <= 2 * lacking:
+            lacking -= own
+            copied.append(job)
+    if whole:
+        jobs += [replace(job, arrival_s=_shifted(job.arrival_s, random)) for job in copied]
+    else:
+        jobs = copied
+    if not jobs:
+        raise ConfigError(f"a share of {factor:.2g} of the work is less than any job")
+    return Work(numbered(jobs), work.span_s)
+
+
+def _shifted(arrival_s: float, random: Random) -> float:
+    day, second = divmod(arrival_s, DAY_S)
+    moved_s = second + random.uniform(-SPREAD_S, SPREAD_S)
+    return round(day * DAY_S + min(max(moved_s, 0.0), DAY_S - SHORTEST_S), 3)
+
+
 def fleet_size(work: Work, model: GpuModel, load: float) -> int:
     """Return how many GPUs the work fills to a load."""
-    needed = work_of(work.jobs, model) / (model.compute_slices * work.span_s)
-    gpus = floor(needed / load)
+    gpus = floor(gpus_filled(work, model) / load)
     if gpus < 1:
         raise ConfigError(f"a load of {load:g} is more than all the work on one GPU")
     return gpus
+
+
+def gpus_filled(work: Work, model: GpuModel) -> float:
+    """Return how many GPUs the work would fill all the time."""
+    return work_of(work.jobs, model) / (model.compute_slices * work.span_s)
 
 
 def numbered(jobs: Iterable[StudyJob]) -> tuple[StudyJob, ...]:

@@ -1,21 +1,22 @@
 """Reads a trace: one row a job, with its arrival, its run time and what it asks for."""
 
-import csv
-import gzip
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
-from math import isfinite
 from pathlib import Path
 
+from autoscaler.adapters.csv_file import CsvFile, Row, read_csv
 from autoscaler.domain.errors import ConfigError
-from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.domain.mig.profile import GpuModel, load_models
 from autoscaler.simulation.study.jobs import profile_of
 
 OPENB = "openb_pods.csv.gz"
-GZIP_MAGIC = b"\x1f\x8b"
 ARRIVAL, DURATION, COUNT = "arrival_s", "duration_s", "mig_count"
+PROFILE_COLUMNS = ("profile", "mig_share", "mig_v100eq", "mig")
+MOST_INSTANCES = 100_000
+# Epoch seconds are fine too; what is later than the year 5138 is no time of a job.
+LATEST_S = 1e11
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,31 +31,43 @@ class TraceRow:
         As written: a share like ``3g`` or a profile's name.
     count
         Instances it asked for.
+    run_on_s
+        How long it runs on instances of other profiles, where that is known.
+    line
+        Where it stands in its file, for messages; 0 for nowhere.
     """
 
     arrival_s: float
     run_s: float
     profile: str
     count: int
+    run_on_s: tuple[tuple[str, float], ...] = ()
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A trace file.
+    """Jobs that came one after another.
 
     Parameters
     ----------
     name
-        Name of the file, for reports.
+        Name of the file or of what made them, for reports.
     rows
         By arrival.
     without_run_time
         Rows left out because they never ran, or not to their end.
+    is_drawn
+        Whether another seed gives other jobs.
+    notices
+        What a reader of results must know about the jobs.
     """
 
     name: str
     rows: tuple[TraceRow, ...]
     without_run_time: int = 0
+    is_drawn: bool = False
+    notices: tuple[str, ...] = ()
 
 
 def shipped_trace(name: str = OPENB) -> Path:
@@ -71,7 +84,7 @@ def read_trace(path: Path, column: str) -> Trace:
     path
         CSV with a header row, plain or gzip.
     column
-        Which column says what a job asks for.
+        Which column says what a job asks for; empty for the first there is of the usual.
 
     Raises
     ------
@@ -79,24 +92,61 @@ def read_trace(path: Path, column: str) -> Trace:
         When the file cannot be read, a column is missing or a value is not what the
         column says; the message names the line.
     """
+    file = read_csv(path)
+    chosen = column or column_of(file)
+    for name in (ARRIVAL, DURATION, chosen):
+        if name not in file.columns:
+            raise file.lacks(name)
     rows: list[TraceRow] = []
     skipped = 0
-    for line, record in _records(path, column):
-        if not (record[column] or "").strip() or record.get(COUNT) == "0":
+    for line, record in file.rows():
+        count = count_of(file, line, record)
+        if not record[chosen].strip() or not count:
             continue
-        if not record[DURATION]:
+        if not record[DURATION].strip():
             skipped += 1
             continue
-        rows.append(_row(path, line, record, column))
+        arrival_s, run_s = (span_of(file, line, record, c) for c in (ARRIVAL, DURATION))
+        rows.append(TraceRow(arrival_s, run_s, record[chosen].strip(), count, line=line))
     if not rows:
-        raise ConfigError(f"{path}: no row has a duration and a value of {column}")
-    return Trace(path.name, tuple(sorted(rows, key=lambda r: r.arrival_s)), skipped)
+        raise ConfigError(f"{path}: no row has a duration and a value of {chosen}")
+    return Trace(path.name, in_order(rows), skipped)
+
+
+def column_of(file: CsvFile) -> str:
+    """Return the first column of the usual ones; ConfigError when there is none."""
+    found = next((name for name in PROFILE_COLUMNS if name in file.columns), None)
+    if found is None:
+        raise file.lacks(", ".join(PROFILE_COLUMNS[:-1]) + f" or {PROFILE_COLUMNS[-1]}")
+    return found
+
+
+def count_of(file: CsvFile, line: int, record: Row) -> int:
+    """Return how many instances a row asks for, 1 where it does not say."""
+    found = file.whole(line, record, COUNT) if COUNT in file.columns else None
+    if found is not None and not 0 <= found <= MOST_INSTANCES:
+        raise file.wrong(line, COUNT, record[COUNT], f"not from 0 to {MOST_INSTANCES}")
+    return 1 if found is None else found
+
+
+def span_of(file: CsvFile, line: int, record: Row, column: str) -> float:
+    """Return a time of a row in seconds, from 0 on."""
+    found = file.number(line, record, column)
+    if found is None or not 0 <= found <= LATEST_S:
+        raise file.wrong(line, column, record[column], "not a number of seconds from 0 on")
+    return found
+
+
+def in_order(rows: Iterable[TraceRow]) -> tuple[TraceRow, ...]:
+    """Return rows by arrival, those of one moment in the order given."""
+    return tuple(sorted(rows, key=lambda row: row.arrival_s))
 
 
 def profile_named(model: GpuModel, text: str) -> str:
     """Return the model's profile for a value of a trace.
 
-    A share such as ``3g`` is that of a GPU of seven slices; a whole name is itself.
+    A share such as ``3g`` is that of a GPU of seven slices; a name is itself, or where
+    only other models have it, the smallest profile with its share of the compute slices.
 
     Raises
     ------
@@ -106,50 +156,44 @@ def profile_named(model: GpuModel, text: str) -> str:
     share = text.removesuffix("g")
     if share.isdecimal() and share != text:
         return profile_of(model, int(share)).name
+    if model.profile(text) is None and (others := _shares_elsewhere(text)):
+        if len(others) > 1:
+            told = " or ".join(f"{n} of {of}" for n, of in sorted(others))
+            raise ConfigError(f"{text} is {told} slices on other GPUs than {model.key}: say 3g")
+        return profile_of(model, *others.pop()).name
     profile = model.require([text])[0]
     if not profile.is_plain:
         raise ConfigError(f"{text} is a variant; studies know standard profiles only")
     return profile.name
 
 
-def _records(path: Path, column: str) -> Iterator[tuple[int, dict[str, str]]]:
-    try:
-        packed = path.read_bytes()
-        text = (gzip.decompress(packed) if packed.startswith(GZIP_MAGIC) else packed).decode()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
-    rows = csv.DictReader(text.splitlines())
-    have = rows.fieldnames or []
-    for name in (ARRIVAL, DURATION, column):
-        if name not in have:
-            raise ConfigError(
-                f"{path}:1: column {name} is missing; there are {', '.join(have)}"
-            )
-    try:
-        for record in rows:
-            if None in record or None in record.values():
-                raise ConfigError(f"{path}:{rows.line_num}: not {len(have)} values")
-            yield rows.line_num, record
-    except csv.Error as error:
-        raise ConfigError(f"{path}:{rows.line_num}: {error}") from error
+def profiles_of(trace: Trace, model: GpuModel) -> dict[str, str]:
+    """Return the model's profile for each text of a trace.
 
-
-def _row(path: Path, line: int, record: dict[str, str], column: str) -> TraceRow:
-    def number(name: str, text: str) -> float:
+    Raises
+    ------
+    ConfigError
+        When there is none for a text; the message names the first line that has it.
+    """
+    lines: dict[str, int] = {}
+    for row in trace.rows:
+        for text in (row.profile, *(other for other, _ in row.run_on_s)):
+            lines.setdefault(text, row.line)
+    names = {}
+    for text, line in lines.items():
         try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if not isfinite(value) or value < 0:
-            raise ConfigError(f"{path}:{line}: {name} is {text!r}, not a number from 0 on")
-        return value
+            names[text] = profile_named(model, text)
+        except ConfigError as error:
+            place = f"{trace.name}:{line}" if line else trace.name
+            raise ConfigError(f"{place}: {error}") from error
+    return names
 
-    count = number(COUNT, record.get(COUNT) or "1")
-    if count != int(count):
-        raise ConfigError(f"{path}:{line}: {COUNT} is {record[COUNT]!r}, not a whole number")
-    return TraceRow(
-        arrival_s=number(ARRIVAL, record[ARRIVAL]),
-        run_s=number(DURATION, record[DURATION]),
-        profile=record[column].strip(),
-        count=int(count),
-    )
+
+def _shares_elsewhere(name: str) -> set[tuple[int, int]]:
+    """Return what a standard profile's name is of the models that have it."""
+    found = ((model, model.profile(name)) for model in load_models())
+    return {
+        (profile.compute_slices, model.compute_slices)
+        for model, profile in found
+        if profile is not None and profile.is_plain
+    }

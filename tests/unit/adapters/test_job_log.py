@@ -94,7 +94,7 @@ HEAD = "arrival_s,duration_s,profile,mig_count"
         ((HEAD, "0,5,9g.1gb,1"), ":2: profile = '9g.1gb': no profile of a100-40gb"),
         ((HEAD, "0,5,,1"), ":2: profile = '': no profile of a100-40gb"),
         ((HEAD, "0,5,1g.5gb,-1"), ":2: mig_count = '-1': not from 0"),
-        ((HEAD, "0,5,1g.5gb,1.5"), ":2: mig_count = '1.5': not a number"),
+        ((HEAD, "0,5,1g.5gb,1.5"), ":2: mig_count = '1.5': not a whole number"),
         ((HEAD, "0,5,1g.5gb"), ":2: has another number of fields than line 1"),
         ((HEAD, "0,5,1g.5gb,1,9"), ":2: has another number of fields than line 1"),
         ((HEAD,), ": holds no job that could be used"),

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from autoscaler.adapters.csv_file import read_csv
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.profile import GpuModel
-from autoscaler.simulation.study.trace_file import Trace, read_trace
+from autoscaler.simulation.study.trace_file import Trace, column_of, read_trace
 
 HASH_DIGITS = 12
 
@@ -77,3 +78,8 @@ def hash_of_file(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def trace_file(path: Path, column: str = "") -> TraceFile:
+    """Return a trace in a file, by its first usual column where none is named."""
+    return TraceFile(path, column or column_of(read_csv(path)))

@@ -11,10 +11,14 @@ from autoscaler.simulation.study.splits import (
     Split,
     build_case,
     fleet_size,
+    gpus_filled,
     resampled,
+    scaled,
+    usual_days,
+    work_of_days,
 )
-from autoscaler.simulation.study.trace_file import read_trace, shipped_trace
-from tests.studies import MODEL, ONE, WHOLE, work
+from autoscaler.simulation.study.trace_file import Trace, TraceRow, read_trace, shipped_trace
+from tests.studies import MODEL, ONE, TWO, WHOLE, work
 
 SHARE, EQUIVALENT = "mig_share", "mig_v100eq"
 
@@ -68,6 +72,77 @@ def test_a_fleet_holds_the_work_at_its_load():
     assert fleet_size(load, MODEL, 0.5) == 1
     with pytest.raises(ConfigError, match="more than all the work"):
         fleet_size(work((0, 60, ONE)), MODEL, 0.5)
+
+
+def test_the_usual_days_of_the_shipped_trace_are_its_dense_ones():
+    """Nineteen to learn from and fifteen to be judged on, whatever the column."""
+    for column in (SHARE, EQUIVALENT):
+        trace = read_trace(shipped_trace(), column)
+        assert usual_days(trace) == (Days(115, 134), Days(134, 149))
+
+
+def days_trace(*numbers):
+    """A trace with so many jobs on each day."""
+    rows = [
+        TraceRow(day * DAY_S + 60.0 * k, 60.0, "1g", 1)
+        for day, number in enumerate(numbers)
+        for k in range(number)
+    ]
+    return Trace("days", tuple(rows))
+
+
+def test_the_usual_days_of_short_traces_leave_something_to_be_judged_on():
+    """The last day is hardly ever whole, but of two days it has to do."""
+    assert usual_days(days_trace(9, 9)) == (Days(0, 1), Days(1, 2))
+    assert usual_days(days_trace(9, 9, 9)) == (Days(0, 1), Days(1, 2))
+    assert usual_days(days_trace(1, 0, 20, 20, 20, 20)) == (Days(2, 4), Days(4, 5))
+    with pytest.raises(ConfigError, match="within one day"):
+        usual_days(days_trace(9))
+
+
+def test_a_division_may_name_one_side_only():
+    """The other is the usual one."""
+    trace = read_trace(shipped_trace(), SHARE)
+    assert Division(present=Days(140, 142)).of(trace) == (Days(115, 134), Days(140, 142))
+
+
+@pytest.mark.parametrize("gpus", [4, 30, 100])
+def test_a_fleet_of_a_size_of_its_own_gets_jobs_for_its_load(gpus):
+    """Jobs are left out or added; those that are there stay like those of the trace."""
+    base = case(SHARE, 0.5)
+    draw = Draw(Split.BASE, 0.5, 7, gpus=gpus)
+    found = build_case(read_trace(shipped_trace(), SHARE), SHARE, MODEL, draw)
+    assert found.gpus == gpus
+    assert gpus_filled(found.present, MODEL) / gpus == pytest.approx(0.5, rel=0.005)
+    # The past grows or shrinks by as much, so that it stays a past of the same users.
+    factor = gpus * 0.5 / gpus_filled(base.present, MODEL)
+    past = gpus_filled(found.past, MODEL) / gpus_filled(base.past, MODEL)
+    assert past == pytest.approx(factor, rel=0.005)
+    known = {(j.run_s, j.profile) for j in base.present.jobs}
+    assert {(j.run_s, j.profile) for j in found.present.jobs} <= known
+    arrivals = [j.arrival_s for j in found.present.jobs]
+    assert 0 <= min(arrivals) <= max(arrivals) < base.present.span_s
+
+
+def test_copies_of_a_job_do_not_come_as_one():
+    """They are spread over an hour of the job's own day; the seed decides how."""
+    own = work((100.0, 600.0, WHOLE), (50_000.0, 60.0, ONE))
+    copied = scaled(own, MODEL, 10.0, 1)
+    arrivals = sorted(j.arrival_s for j in copied.jobs if j.profile == WHOLE)
+    assert len(arrivals) == 10
+    # A copy that would come the day before comes as the day begins.
+    assert len(set(arrivals) - {0.0}) == sum(at_s > 0 for at_s in arrivals)
+    assert max(arrivals) <= 100.0 + 1800.0
+    assert copied != scaled(own, MODEL, 10.0, 2)
+    with pytest.raises(ConfigError, match="less than any job"):
+        scaled(own, MODEL, 1e-9, 1)
+
+
+def test_several_instances_are_as_many_jobs():
+    """Of the profile that the row says."""
+    trace = Trace("rows", (TraceRow(5.0, 60.0, "2g", 3),))
+    jobs = work_of_days(trace, MODEL, Days(0, 1)).jobs
+    assert [(j.arrival_s, j.profile) for j in jobs] == [(5.0, TWO)] * 3
 
 
 def test_odd_wishes_are_refused():

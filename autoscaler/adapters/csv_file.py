@@ -1,0 +1,99 @@
+"""CSV files, packed or not: rows with the lines they stand on, and what is wrong with them."""
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import isfinite, nan
+from pathlib import Path
+
+from autoscaler.domain.errors import ConfigError
+
+GZIP = b"\x1f\x8b"
+Row = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFile:
+    """A CSV file with a header row; errors name it and the line."""
+
+    path: str
+    columns: tuple[str, ...]
+    text: str
+
+    def rows(self) -> Iterator[tuple[int, Row]]:
+        """Yield the rows with the line each ends on."""
+        rows = csv.DictReader(io.StringIO(self.text, newline=""), strict=True)
+        while True:
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise ConfigError(
+                    f"{self.path}:{rows.line_num}: is not CSV: {error}"
+                ) from error
+            if None in row or None in row.values():
+                raise ConfigError(
+                    f"{self.path}:{rows.line_num}: has another number of fields than line 1"
+                )
+            yield rows.line_num, row
+
+    def lacks(self, name: str) -> ConfigError:
+        """Return the error for a column that is not there."""
+        there = ", ".join(sorted(self.columns)) or "none"
+        return ConfigError(f"{self.path}:1: there is no column {name}; columns: {there}")
+
+    def wrong(self, line: int, column: str, text: str, problem: str) -> ConfigError:
+        """Return the error for a field."""
+        return ConfigError(f"{self.path}:{line}: {column} = {text!r}: {problem}")
+
+    def number(self, line: int, row: Row, column: str) -> float | None:
+        """Return a field as a finite number, ``None`` when it is empty."""
+        text = (row.get(column) or "").strip()
+        if not text:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = nan
+        if not isfinite(value):
+            raise self.wrong(line, column, text, "not a number")
+        return value
+
+    def whole(self, line: int, row: Row, column: str) -> int | None:
+        """Return a field as a whole number, ``None`` when it is empty."""
+        value = self.number(line, row, column)
+        if value is not None and value != int(value):
+            raise self.wrong(line, column, row[column], "not a whole number")
+        return None if value is None else int(value)
+
+
+def read_csv(path: str | Path) -> CsvFile:
+    """Return a CSV file; ConfigError when it cannot be read or its header is no header."""
+    name = str(path)
+    text = _text(name)
+    try:
+        columns = tuple(
+            csv.DictReader(io.StringIO(text, newline=""), strict=True).fieldnames or ()
+        )
+    except csv.Error as error:
+        raise ConfigError(f"{name}:1: is not CSV: {error}") from error
+    twice = sorted({column for column in columns if columns.count(column) > 1})
+    if twice:
+        raise ConfigError(f"{name}:1: column {twice[0]} is there twice")
+    return CsvFile(name, columns, text)
+
+
+def _text(path: str) -> str:
+    try:
+        content = Path(path).read_bytes()
+        if content.startswith(GZIP):
+            content = gzip.decompress(content)
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
