@@ -76,9 +76,17 @@ def compare(
     return tuple(results)
 
 
-def run_case(comparison: Comparison, recipe: CaseRecipe) -> CaseResult:
-    """Run all policies on one case; InvariantError when a run is not sound."""
-    case = recipe.build()
+def run_case(
+    comparison: Comparison, recipe: CaseRecipe, built: Case | None = None
+) -> CaseResult:
+    """Run all policies on one case; InvariantError when a run is not sound.
+
+    Parameters
+    ----------
+    built
+        What the recipe makes, where that is done already.
+    """
+    case = recipe.build() if built is None else built
     outcomes = tuple(
         run_policy(name, case, comparison.conditions) for name in comparison.policies
     )

@@ -7,7 +7,7 @@ from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.domain.mig.placement import place
-from autoscaler.domain.policy.policy import Driver, Policy
+from autoscaler.domain.policy.policy import Driver, Policy, policy_hash
 from autoscaler.planning.past.mix_replay import Order
 from autoscaler.simulation.controllers.agents import AgentFactory
 from autoscaler.simulation.study.baselines.costs import DAS, DRA, HAMI_SLOTS, PLUGIN
@@ -31,6 +31,7 @@ from autoscaler.simulation.study.light import LightFleet, Player, play
 from autoscaler.simulation.study.outcome import Outcome
 from autoscaler.simulation.study.players import Static
 from autoscaler.simulation.study.replanning import HedgedPlanner, Replanner
+from autoscaler.simulation.study.sources.source import hash_of
 from autoscaler.simulation.study.splits import Case
 from autoscaler.simulation.study.static_mix import StaticMix, plain_sizes, replayed_s, tuned_mix
 
@@ -58,6 +59,15 @@ class Conditions:
     gpus_per_node: int = 1
     closes_by_profile: bool = False
     agent: AgentFactory | None = None
+
+    def fingerprint(self) -> str:
+        """Return a short hash of all that outcomes depend on."""
+        return hash_of(
+            policy_hash(self.policy),
+            self.driver.value,
+            self.gpus_per_node,
+            self.closes_by_profile,
+        )
 
 
 Run = Callable[[str, Case, Conditions], Outcome]

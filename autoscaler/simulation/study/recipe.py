@@ -1,11 +1,12 @@
 """How a case is made: from which jobs, on which days, for which fleet, with which peaks."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.peaks import parse_peak, with_peak
-from autoscaler.simulation.study.sources.source import JobSource
+from autoscaler.simulation.study.sources.source import JobSource, hash_of
 from autoscaler.simulation.study.splits import Case, Division, Draw, Split, build_case
 
 
@@ -33,9 +34,24 @@ class CaseRecipe:
         """What says which profile a job asks for."""
         return self.source.column
 
+    @property
+    def label(self) -> str:
+        """Name of the case for files: what it differs by from others of one sweep."""
+        draw = self.draw
+        parts = [self.source.name, self.column, draw.split.value, f"{draw.load:g}"]
+        if draw.split is Split.RESAMPLED or self.peak:
+            parts.append(f"seed-{draw.seed}")
+        parts.append(self.peak.replace(":", "x"))
+        return "_".join(re.sub(r"[^A-Za-z0-9.+_-]+", "-", part) for part in parts if part)
+
+    def fingerprint(self) -> str:
+        """Return a short hash of all that the case is made from."""
+        return hash_of(self.source.fingerprint(), self.model.key, self.draw, self.peak)
+
     def build(self) -> Case:
         """Return the case; ConfigError when it cannot be made."""
-        case = build_case(self.source.read(self.model), self.column, self.model, self.draw)
+        trace = self.source.seeded(self.draw.seed).read(self.model)
+        case = build_case(trace, self.column, self.model, self.draw)
         return with_peak(case, parse_peak(self.peak, self.model)) if self.peak else case
 
 

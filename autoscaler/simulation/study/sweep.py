@@ -1,0 +1,224 @@
+"""Sweeps: many cases, kept one by one, so that a run that was stopped goes on.
+
+Each case has a file of its own. It is taken for done when it was made from the same
+inputs by the same code; what else lies there is made anew.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+
+import autoscaler
+from autoscaler.domain.errors import AutoscalerError, ConfigError
+from autoscaler.simulation.study.comparison import CaseResult, Comparison, run_case
+from autoscaler.simulation.study.figures import Json
+from autoscaler.simulation.study.recipe import CaseRecipe
+from autoscaler.simulation.study.sources.source import hash_of
+from autoscaler.simulation.study.splits import Case
+
+# What decides how a run goes. Neither commands nor servers do.
+DECISIVE = ("domain", "planning", "control", "agent", "adapters", "simulation")
+SOLVERS = ("highspy", "numpy")
+# So many cases are ready for whoever is done next.
+AHEAD = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One case of a sweep, and where it is kept.
+
+    Parameters
+    ----------
+    comparison
+        Policies and conditions; of its recipes the one of this case only.
+    """
+
+    path: Path
+    comparison: Comparison
+
+    @property
+    def recipe(self) -> CaseRecipe:
+        """How the case is made."""
+        return self.comparison.recipes[0]
+
+    def inputs(self) -> str:
+        """Return a short hash of all that its figures are made from, but the code."""
+        own = self.comparison
+        return hash_of(self.recipe.fingerprint(), own.policies, own.conditions.fingerprint())
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Who runs cases.
+
+    Parameters
+    ----------
+    pool
+        ``None`` for this process.
+    number
+        How many cases run at once.
+    """
+
+    pool: Executor | None = None
+    number: int = 1
+
+
+HERE = Workers()
+Told = Callable[[Entry, Json], None]
+
+
+def entries_of(comparison: Comparison, folder: Path) -> tuple[Entry, ...]:
+    """Return the cases of a comparison, each with a file in a folder."""
+    return tuple(
+        Entry(folder / f"{recipe.label}.json", replace(comparison, recipes=(recipe,)))
+        for recipe in comparison.recipes
+    )
+
+
+def sweep(
+    entries: Sequence[Entry], code: str, workers: Workers = HERE, told: Told | None = None
+) -> int:
+    """Run what is not done yet, and write each case as soon as it is; return how many.
+
+    Parameters
+    ----------
+    code
+        What the results are made by.
+    told
+        Is told of each case that was run.
+
+    Raises
+    ------
+    AutoscalerError
+        After all others are done, when cases could not be run.
+    """
+    missing = [entry for entry in entries if not is_done(entry, code)]
+    problems: list[tuple[str, AutoscalerError]] = []
+    for entry, future in _runs(missing, workers):
+        try:
+            document = {**future.result(), "inputs": entry.inputs(), "code": code}
+        except BrokenExecutor as error:
+            raise AutoscalerError("a process has died; what is done is kept") from error
+        except AutoscalerError as error:
+            problems.append((entry.path.stem, error))
+            continue
+        _write(entry.path, document)
+        if told is not None:
+            told(entry, document)
+    if problems:
+        is_input = all(isinstance(error, ConfigError) for _, error in problems)
+        kind = ConfigError if is_input else AutoscalerError
+        raise kind("\n".join(f"{name}: {error}" for name, error in problems))
+    return len(missing)
+
+
+def is_done(entry: Entry, code: str) -> bool:
+    """Say whether a case is there, from the same inputs and by the same code."""
+    found = read_document(entry.path)
+    return (
+        found is not None
+        and found.get("code") == code
+        and found.get("inputs") == entry.inputs()
+    )
+
+
+def read_document(path: Path) -> Json | None:
+    """Return a kept case; ``None`` when there is none, or none that is whole."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and "runs" in found else None
+
+
+def read_entries(entries: Sequence[Entry]) -> list[Json]:
+    """Return what is kept of cases, in their order; ConfigError when one is missing."""
+    found = []
+    for entry in entries:
+        document = read_document(entry.path)
+        if document is None:
+            raise ConfigError(f"{entry.path}: is no result of a study")
+        found.append(document)
+    return found
+
+
+def code_version() -> str:
+    """Return a short hash of the code that decides how runs go, and of its solvers."""
+    root = Path(autoscaler.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(path for name in DECISIVE for path in (root / name).rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes())
+    return hash_of(digest.hexdigest(), [version(name) for name in SOLVERS])
+
+
+def case_document(result: CaseResult) -> Json:
+    """Return everything that is kept of a case: figures, and nothing of single jobs."""
+    recipe = result.recipe
+    return {
+        "case": result.case.name,
+        "column": recipe.column,
+        "split": recipe.draw.split.value,
+        "load": recipe.draw.load,
+        "seed": recipe.draw.seed,
+        "peak": recipe.peak,
+        "gpus": result.case.gpus,
+        "model": recipe.model.key,
+        "runs": list(result.figures),
+    }
+
+
+def run_built(comparison: Comparison, case: Case) -> Json:
+    """Run a case in whatever process this is; it needs no file of this machine."""
+    return case_document(run_case(comparison, comparison.recipes[0], case))
+
+
+def _runs(entries: Sequence[Entry], workers: Workers) -> Iterator[tuple[Entry, Future[Json]]]:
+    """Yield each case when its run is over, for good or bad.
+
+    Cases are built here, because the machines of workers need not have the files, and only
+    a few ahead, because they are large.
+    """
+    running: dict[Future[Json], Entry] = {}
+    ahead = iter(entries)
+    room = 1 if workers.pool is None else workers.number + AHEAD
+    try:
+        while True:
+            while len(running) < room and (entry := next(ahead, None)):
+                running[_begin(entry, workers.pool)] = entry
+            if not running:
+                return
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            # Whoever was begun first is told first where several are over.
+            for future in [own for own in running if own in done]:
+                yield running.pop(future), future
+    finally:
+        # After an error nothing new is begun; what runs comes to its end.
+        for future in running:
+            future.cancel()
+
+
+def _begin(entry: Entry, pool: Executor | None) -> Future[Json]:
+    """Let a case run; in this process it is over when this returns."""
+    future: Future[Json] = Future()
+    try:
+        case = entry.recipe.build()
+        if pool is not None:
+            return pool.submit(run_built, entry.comparison, case)
+        future.set_result(run_built(entry.comparison, case))
+    except AutoscalerError as error:
+        future.set_exception(error)
+    return future
+
+
+def _write(path: Path, document: Json) -> None:
+    """Write a result so that a half-written one is never taken for done."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    text = json.dumps(document, indent=1, sort_keys=True, allow_nan=False)
+    part.write_text(text + "\n", encoding="utf-8")
+    part.replace(path)
