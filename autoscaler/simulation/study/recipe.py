@@ -9,6 +9,9 @@ from autoscaler.simulation.study.peaks import parse_peak, with_peak
 from autoscaler.simulation.study.sources.source import JobSource, hash_of
 from autoscaler.simulation.study.splits import Case, Division, Draw, Split, build_case
 
+# Names of cases leave this one out.
+USUAL_MODEL = "a100-40gb"
+
 
 @dataclass(frozen=True, slots=True)
 class CaseRecipe:
@@ -35,11 +38,22 @@ class CaseRecipe:
         return self.source.column
 
     @property
+    def is_drawn(self) -> bool:
+        """Whether another seed makes another case."""
+        is_source = self.source.seeded(0) != self.source.seeded(1)
+        is_draw = self.draw.split is Split.RESAMPLED or self.draw.gpus is not None
+        return is_source or is_draw or bool(self.peak)
+
+    @property
     def label(self) -> str:
         """Name of the case for files: what it differs by from others of one sweep."""
         draw = self.draw
         parts = [self.source.name, self.column, draw.split.value, f"{draw.load:g}"]
-        if draw.split is Split.RESAMPLED or self.peak:
+        if draw.gpus is not None:
+            parts.append(f"{draw.gpus}-gpus")
+        if self.model.key != USUAL_MODEL:
+            parts.append(self.model.key)
+        if self.is_drawn:
             parts.append(f"seed-{draw.seed}")
         parts.append(self.peak.replace(":", "x"))
         return "_".join(re.sub(r"[^A-Za-z0-9.+_-]+", "-", part) for part in parts if part)

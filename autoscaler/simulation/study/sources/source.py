@@ -29,6 +29,10 @@ class JobSource(Protocol):
         """What says which profile a job asks for."""
         ...
 
+    def seeded(self, seed: int) -> "JobSource":
+        """Return the source of the jobs that a seed draws; itself where nothing is drawn."""
+        ...
+
     def read(self, model: GpuModel) -> Trace:
         """Return the jobs as they come to GPUs of a model; ConfigError when they cannot."""
         ...
@@ -57,6 +61,10 @@ class TraceFile:
     def name(self) -> str:
         """Name of the file."""
         return self.path.name
+
+    def seeded(self, seed: int) -> "TraceFile":
+        """Return itself: nothing of it is drawn."""
+        return self
 
     def read(self, model: GpuModel) -> Trace:
         """Return its jobs."""
