@@ -72,6 +72,6 @@ ci: tools check  ## What CI runs: checks and all tests, nothing skipped for a mi
 lock: $(VENV)/bin/python  ## Write the lock files anew
 	$(PIP) install pip-tools
 	$(COMPILE) --extra simulation --extra build -o requirements/demo.lock pyproject.toml
-	$(COMPILE) --extra simulation --extra build --extra dev -c requirements/demo.lock -o requirements/test.lock pyproject.toml
+	$(COMPILE) --extra simulation --extra build --extra sweep --extra dev -c requirements/demo.lock -o requirements/test.lock pyproject.toml
 	$(COMPILE) -c requirements/demo.lock -o requirements/run.lock pyproject.toml
 	$(COMPILE) -c requirements/demo.lock -o requirements/build.lock requirements/build.in

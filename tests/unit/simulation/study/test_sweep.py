@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from autoscaler.adapters.dask_cluster import dask_pool
 from autoscaler.domain.errors import AutoscalerError, ConfigError
 from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.policies import Conditions
@@ -20,6 +21,7 @@ from autoscaler.simulation.study.sweep import (
     sweep,
 )
 from autoscaler.simulation.study.unthrottled import unthrottled
+from tests.dask_clusters import dask_cluster
 from tests.studies import MODEL
 
 TRACE = "arrival_s,duration_s,profile,mig_count\n" + "".join(
@@ -158,3 +160,15 @@ def test_the_same_recipe_elsewhere_has_the_same_fingerprint(comparison, tmp_path
     assert moved.fingerprint() == first.fingerprint()
     other.write_text(TRACE.replace("7200", "7300"))
     assert moved.fingerprint() != first.fingerprint()
+
+
+def test_a_cluster_writes_what_this_process_would(entries):
+    """Cases are handed over whole: a worker has no file of this machine."""
+    pytest.importorskip("distributed")
+    sweep(entries, "code")
+    alone = [entry.path.read_bytes() for entry in entries]
+    for entry in entries:
+        entry.path.unlink()
+    with dask_cluster() as address, dask_pool(address) as (pool, number):
+        assert sweep(entries, "code", Workers(pool, number)) == 2
+    assert [entry.path.read_bytes() for entry in entries] == alone

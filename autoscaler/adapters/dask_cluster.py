@@ -1,0 +1,36 @@
+"""Work on a Dask cluster, through the executor that its client offers."""
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+
+from autoscaler.domain.errors import ConfigError, Unavailable
+
+TIMEOUT_S = 30.0
+
+
+@contextmanager
+def dask_pool(address: str, timeout_s: float = TIMEOUT_S) -> Iterator[tuple[Executor, int]]:
+    """Connect to a cluster for a while; return its executor and how many threads it has.
+
+    Raises
+    ------
+    ConfigError
+        When Dask is not installed, or the address is none.
+    Unavailable
+        When nobody answers there.
+    """
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ConfigError(
+            "Dask is not installed: pip install 'mig-autoscaler[sweep]'"
+        ) from error
+    try:
+        client = Client(address, timeout=timeout_s, set_as_default=False)
+    except ValueError as error:
+        raise ConfigError(f"{address!r} is no address of a Dask cluster: {error}") from error
+    except OSError as error:
+        raise Unavailable(f"no Dask cluster answers at {address}: {error}") from error
+    with client:
+        yield client.get_executor(pure=False), max(1, sum(client.nthreads().values()))
