@@ -95,7 +95,8 @@ class Cycle:
             return self._stand_by(self._lead.message)
         # Taking the Lease takes time too; ages and timers count from the same moment.
         self._now_s = observation.observed_at_s
-        kept = kept_in(observation, self._setting.outside.namespace)
+        own = self._setting.outside.namespace
+        kept = kept_in(observation, own, self._memory.written)
         history = with_records(kept.history, self._memory.history)
         self._memory = replace(self._memory, history=history)
         self._recall(kept.past)

@@ -15,6 +15,42 @@ from autoscaler.domain.journal.history import RolloutRecord
 from autoscaler.domain.journal.rollout import Journal
 from autoscaler.domain.plan.plan import Plan
 from autoscaler.planning.gating.persistence import Sightings
+from autoscaler.planning.past.value_history import PoolPast
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was last written into the status ConfigMap, as text and as values.
+
+    Most cycles find their own text again and have nothing else to say of history and
+    past: then neither is read or written out anew, which takes longer than the rest.
+
+    Parameters
+    ----------
+    status
+        The status, its times left out.
+    history, records
+        The text of past rollouts, and the rollouts.
+    past, pools
+        The text of what the past says, and what it says by pool.
+    at_s
+        When it was written, epoch seconds.
+    """
+
+    status: str = ""
+    history: str = ""
+    records: tuple[RolloutRecord, ...] = ()
+    past: str = ""
+    pools: Mapping[str, PoolPast] = field(default_factory=dict)
+    at_s: float = 0.0
+
+    @property
+    def texts(self) -> tuple[str, str, str]:
+        """All that people can read."""
+        return self.status, self.history, self.past
+
+
+NOTHING_WRITTEN = Written()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +79,8 @@ class CycleMemory:
         Events already sent, and when.
     stays
         Pods that hold devices, by uid.
-    status
-        The status last written, its times left out, and when it was written.
+    written
+        The status last written.
     past, past_read
         What is known of the past, and the text of it that was read last.
     """
@@ -59,8 +95,7 @@ class CycleMemory:
     history: tuple[RolloutRecord, ...] = ()
     said: Mapping[Key, float] = field(default_factory=dict)
     stays: Mapping[str, Stay] = field(default_factory=dict)
-    status: str = ""
-    status_written_s: float = 0.0
+    written: Written = NOTHING_WRITTEN
     past: Past = NO_PAST
     past_read: str = ""
 

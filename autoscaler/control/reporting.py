@@ -1,11 +1,12 @@
 """Writes what a cycle has to say: Events, and the status ConfigMap."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from autoscaler.control.events import due, node_events, plan_events
 from autoscaler.control.history_json import history_to_text
+from autoscaler.control.memory import Written
 from autoscaler.control.outcome import CycleOutcome, Decision
 from autoscaler.control.outside import Outside
 from autoscaler.control.past_json import past_to_text
@@ -60,16 +61,13 @@ class Report:
 
     def _write_status(self, outcome: CycleOutcome) -> CycleOutcome:
         status = status_of(outcome, self.policy, self.kept)
-        history = history_to_text(outcome.memory.history)
-        past = past_to_text(outcome.memory.past.pools.values())
-        text = json.dumps([status, history, past], sort_keys=True)
-        age_s = outcome.started_s - outcome.memory.status_written_s
-        if text == outcome.memory.status and age_s < HEARTBEAT_S:
+        before, fresh = outcome.memory.written, written_of(status, outcome)
+        if fresh.texts == before.texts and fresh.at_s - before.at_s < HEARTBEAT_S:
             return outcome
         stamped = {**status, "updatedAt": time_text(outcome.ended_s)}
-        data = {STATUS: json.dumps(stamped, sort_keys=True, indent=1), HISTORY: history}
-        if outcome.memory.past.pools:
-            data[PAST] = past
+        data = {STATUS: json.dumps(stamped, sort_keys=True, indent=1), HISTORY: fresh.history}
+        if fresh.pools:
+            data[PAST] = fresh.past
         empty = ConfigMap(self.outside.namespace, NAME)
         try:
             self.outside.cluster.write_config_map(
@@ -77,5 +75,20 @@ class Report:
             )
         except AutoscalerError as error:
             return replace(outcome, errors=(*outcome.errors, f"status: {error}"))
-        memory = replace(outcome.memory, status=text, status_written_s=outcome.started_s)
-        return replace(outcome, memory=memory)
+        return replace(outcome, memory=replace(outcome.memory, written=fresh))
+
+
+def written_of(status: Mapping[str, object], outcome: CycleOutcome) -> Written:
+    """Return what is to be written after a cycle; texts that say the same are kept."""
+    memory, before = outcome.memory, outcome.memory.written
+    records, pools = memory.history, memory.past.pools
+    same_history = before.history and before.records == records
+    same_past = before.past and before.pools == pools
+    return Written(
+        status=json.dumps(status, sort_keys=True),
+        history=before.history if same_history else history_to_text(records),
+        records=records,
+        past=before.past if same_past else past_to_text(pools.values()),
+        pools=pools,
+        at_s=outcome.started_s,
+    )

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from autoscaler.control.conditions import Condition, conditions_of
 from autoscaler.control.history_json import history_from_text
+from autoscaler.control.memory import NOTHING_WRITTEN, Written
 from autoscaler.control.outcome import CycleOutcome
 from autoscaler.domain.cluster.marks import PAUSE, is_set
 from autoscaler.domain.cluster.objects import ConfigMap, Observation
@@ -54,22 +55,29 @@ class Kept:
     past: str = ""
 
 
-def kept_in(observation: Observation, namespace: str) -> Kept:
-    """Return what the status ConfigMap of an observation holds."""
+def kept_in(
+    observation: Observation, namespace: str, written: Written = NOTHING_WRITTEN
+) -> Kept:
+    """Return what the status ConfigMap of an observation holds.
+
+    History that we wrote ourselves (``written``) is known and not read again.
+    """
     for config_map in observation.config_maps:
         if (config_map.namespace, config_map.name) == (namespace, NAME):
-            return read_status(config_map)
+            return read_status(config_map, written)
     return Kept()
 
 
-def read_status(config_map: ConfigMap) -> Kept:
+def read_status(config_map: ConfigMap, written: Written = NOTHING_WRITTEN) -> Kept:
     """Read the ConfigMap; what cannot be read of it is as if it were not there."""
+    history = config_map.data.get(HISTORY, "")
+    is_own = history and history == written.history
     pause = config_map.annotations.get(PAUSE)
     status = _object(config_map.data.get(STATUS, ""))
     return Kept(
         config_map=config_map,
         paused=pause if is_set(pause) else None,
-        history=history_from_text(config_map.data.get(HISTORY, "")),
+        history=written.records if is_own else history_from_text(history),
         journals=dict(_journals(_items(status.get("openRollouts")))),
         conditions={c.type: c for c in map(_condition, _items(status.get("conditions")))},
         past=config_map.data.get(PAST, ""),
