@@ -6,7 +6,6 @@ multiset, and reads what each number of instances costs from the replayed queues
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 
 from autoscaler.domain.counts import Counts
@@ -14,32 +13,14 @@ from autoscaler.domain.errors import PlanningError
 from autoscaler.domain.mig.layouts import maximal_multisets
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.planning.past.queue_model import Job, waits_by_servers
+from autoscaler.planning.past.static_mix import StaticMix
 from autoscaler.planning.solving.linear import ProgramBuilder
 from autoscaler.planning.solving.solver import solve
 
 
-@dataclass(frozen=True, slots=True)
-class ExactMix:
-    """A static mix for a number of equal GPUs.
-
-    Parameters
-    ----------
-    gpus
-        Profile counts of each GPU, larger profiles first.
-    instances
-        Instances of all GPUs together, by profile name.
-    wait_s
-        Sum of the waiting times of the past jobs under this mix, in seconds.
-    """
-
-    gpus: tuple[Counts, ...]
-    instances: Counts
-    wait_s: float
-
-
 def exact_mix(
     model: GpuModel, past: Mapping[str, Sequence[Job]], gpus: int, horizon_s: float
-) -> ExactMix:
+) -> StaticMix:
     """Return the static mix under which the past jobs would have waited least.
 
     Parameters
@@ -64,7 +45,7 @@ def exact_mix(
     patterns = maximal_multisets(model, names) if names else ()
     if not patterns:
         whole = Counts({model.whole_gpu.name: 1})
-        return ExactMix((whole,) * gpus, Counts().plus(whole, gpus), 0.0)
+        return StaticMix((whole,) * gpus, wait_s=0.0)
     builder = ProgramBuilder()
     chosen = [builder.column(0.0, gpus, is_integer=True) for _ in patterns]
     exactly = builder.row(gpus, gpus)
@@ -80,10 +61,7 @@ def exact_mix(
     numbers = [round(float(answer.x[column])) for column in chosen]
     ranked = sorted(zip(patterns, numbers, strict=True), key=lambda pair: _rank(model, pair[0]))
     layout = tuple(pattern for pattern, number in ranked for _ in range(number))
-    instances = Counts()
-    for pattern in layout:
-        instances = instances.plus(pattern)
-    return ExactMix(layout, instances, -answer.objective)
+    return StaticMix(layout, wait_s=-answer.objective)
 
 
 def _choose_number(

@@ -7,38 +7,13 @@ alone, much is spread over sizes that single bursts once needed.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from autoscaler.domain.counts import Counts
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.planning.past.exact_mix import exact_mix
 from autoscaler.planning.past.mix_replay import Order, requests_of, sizes_of
 from autoscaler.planning.past.mix_search import MixSearch
 from autoscaler.planning.past.queue_model import Job
-
-
-@dataclass(frozen=True, slots=True)
-class HomeMix:
-    """A static mix for a number of equal GPUs.
-
-    Parameters
-    ----------
-    gpus
-        Profile counts of each GPU, larger profiles first.
-    wait_s
-        Sum of the waiting times of the past requests under this mix, in seconds.
-    """
-
-    gpus: tuple[Counts, ...]
-    wait_s: float
-
-    @property
-    def instances(self) -> Counts:
-        """Instances of all GPUs together."""
-        total = Counts()
-        for counts in self.gpus:
-            total = total.plus(counts)
-        return total
+from autoscaler.planning.past.static_mix import StaticMix
 
 
 def home_mix(
@@ -46,7 +21,7 @@ def home_mix(
     past: Mapping[str, Sequence[Job]],
     gpus: int,
     horizon_s: float,
-) -> HomeMix:
+) -> StaticMix:
     """Return the static mix under which past requests would have waited least.
 
     Parameters
@@ -70,9 +45,8 @@ def home_mix(
     exact = exact_mix(model, past, gpus, horizon_s)
     asked = tuple(name for name, own in past.items() if own)
     if not asked:
-        return HomeMix(exact.gpus, 0.0)
+        return exact
     sizes = sizes_of(model, asked)
     search = MixSearch(model, requests_of(past, sizes), sizes, gpus)
     # By resource name those who asked for a profile are the first to get it.
-    found = search.best([exact.gpus], [Order.OWNER_FIRST])
-    return HomeMix(found.gpus, found.wait_s)
+    return search.best([exact.gpus], [Order.OWNER_FIRST])

@@ -5,38 +5,19 @@ to another, many at first and single ones at last, and goes on for as long as th
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import inf
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.mig.layouts import maximal_multisets
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.planning.past.mix_replay import Order, Requests, Sizes, total_wait_s
+from autoscaler.planning.past.static_mix import StaticMix
 
 # Number of GPUs with each multiset, in the order of the multisets.
 Shares = tuple[int, ...]
 
 # Part of the GPUs that the first moves of a search take at once.
 FIRST_PART = 4
-
-
-@dataclass(frozen=True, slots=True)
-class FoundMix:
-    """A mix that the search has found.
-
-    Parameters
-    ----------
-    gpus
-        Profile counts of each GPU, in the order of the multisets.
-    order
-        Who is served first under it.
-    wait_s
-        Sum of all waiting times; infinite when some request is never served.
-    """
-
-    gpus: tuple[Counts, ...]
-    order: Order
-    wait_s: float
 
 
 class MixSearch:
@@ -64,7 +45,7 @@ class MixSearch:
         self._known: dict[tuple[tuple[int, ...], Order], tuple[float, bool]] = {}
         self.replays = 0
 
-    def best(self, starts: Iterable[Sequence[Counts]], orders: Sequence[Order]) -> FoundMix:
+    def best(self, starts: Iterable[Sequence[Counts]], orders: Sequence[Order]) -> StaticMix:
         """Return the best mix found from any start in any order; the first of equals.
 
         Parameters
@@ -83,7 +64,7 @@ class MixSearch:
         ]
         found = [(*self._descend(start, order), order) for start, order in ways]
         wait_s, own, order = min(found, key=lambda entry: entry[0])
-        return FoundMix(self._layout(own), order, wait_s)
+        return StaticMix(self._layout(own), order, wait_s)
 
     def even(self) -> tuple[Counts, ...]:
         """Return a mix with as many GPUs of each multiset as can be."""

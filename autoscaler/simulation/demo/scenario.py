@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.mig.profile import GpuModel, load_models
-from autoscaler.planning.past.exact_mix import ExactMix, exact_mix
+from autoscaler.planning.past.exact_mix import exact_mix
 from autoscaler.planning.past.queue_model import Job
+from autoscaler.planning.past.static_mix import StaticMix
 from autoscaler.simulation.fleet import Fleet, NodeGroup, numbered
 from autoscaler.simulation.traces import (
     DAY_S,
@@ -130,7 +131,7 @@ class Scenario:
     settings: ScenarioSettings
     load: Load
     past: tuple[Load, ...]
-    mix: ExactMix
+    mix: StaticMix
     fleet: Fleet
     tasks: tuple[Task, ...]
 

@@ -1,7 +1,7 @@
 """All policies by name, and how each is run on a case."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
@@ -9,6 +9,7 @@ from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.domain.mig.placement import place
 from autoscaler.domain.policy.policy import Driver, Policy, policy_hash
 from autoscaler.planning.past.mix_replay import Order
+from autoscaler.planning.past.static_mix import StaticMix
 from autoscaler.simulation.controllers.agents import AgentFactory
 from autoscaler.simulation.study.baselines.costs import DAS, DRA, HAMI_SLOTS, PLUGIN
 from autoscaler.simulation.study.baselines.greedy import (
@@ -33,7 +34,7 @@ from autoscaler.simulation.study.players import Static
 from autoscaler.simulation.study.replanning import HedgedPlanner, Replanner
 from autoscaler.simulation.study.sources.source import hash_of
 from autoscaler.simulation.study.splits import Case
-from autoscaler.simulation.study.static_mix import StaticMix, plain_sizes, replayed_s, tuned_mix
+from autoscaler.simulation.study.static_mix import plain_sizes, replayed_s, tuned_mix
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,8 @@ def _uniform_best(name: str, case: Case, conditions: Conditions) -> Outcome:
     found = [
         _better_order(case, _uniform(case, size)) for size in plain_sizes(case.model).names
     ]
-    return _static(name, case, conditions, min(found, key=lambda mix: mix.mean_completion_s))
+    best = min(found, key=lambda mix: replayed_s(case.past, mix, case.model))
+    return _static(name, case, conditions, best)
 
 
 def _all_balanced(name: str, case: Case, conditions: Conditions) -> Outcome:
@@ -152,9 +154,7 @@ def _uniform(case: Case, size: str) -> tuple[Counts, ...]:
 def _better_order(case: Case, gpus: tuple[Counts, ...]) -> StaticMix:
     """Return a mix with the order of service that was better on the past."""
     mixes = [StaticMix(gpus, order) for order in Order]
-    means = [replayed_s(case.past, mix, case.model) for mix in mixes]
-    best = min(range(len(mixes)), key=lambda place: (means[place], place))
-    return replace(mixes[best], mean_completion_s=means[best])
+    return min(mixes, key=lambda mix: replayed_s(case.past, mix, case.model))
 
 
 def _static(name: str, case: Case, conditions: Conditions, mix: StaticMix) -> Outcome:

@@ -5,44 +5,15 @@ profile, from GPUs left whole, and from even shares, so that it does not end whe
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from math import inf
 
-from autoscaler.domain.counts import Counts
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.planning.past.exact_mix import exact_mix
 from autoscaler.planning.past.mix_replay import Order, Requests, Sizes, sizes_of, total_wait_s
 from autoscaler.planning.past.mix_search import MixSearch
+from autoscaler.planning.past.static_mix import StaticMix
 from autoscaler.simulation.study.jobs import StudyJob, queued_by_profile
 from autoscaler.simulation.study.splits import Work
-
-
-@dataclass(frozen=True, slots=True)
-class StaticMix:
-    """A mix that never changes.
-
-    Parameters
-    ----------
-    gpus
-        Profile counts of each GPU, larger profiles first.
-    order
-        Who is served first under it.
-    mean_completion_s
-        On the work that it was tuned on.
-    """
-
-    gpus: tuple[Counts, ...]
-    order: Order
-    mean_completion_s: float = inf
-
-    @property
-    def instances(self) -> Counts:
-        """Instances of all GPUs together."""
-        total = Counts()
-        for counts in self.gpus:
-            total = total.plus(counts)
-        return total
 
 
 @lru_cache(maxsize=64)
@@ -57,8 +28,7 @@ def tuned_mix(model: GpuModel, work: Work, gpus: int) -> StaticMix:
     sizes = plain_sizes(model)
     search = MixSearch(model, requests_in(work.jobs, sizes), sizes, gpus)
     exact = exact_mix(model, queued_by_profile(work.jobs), gpus, work.span_s)
-    found = search.best([exact.gpus, search.even()], list(Order))
-    return StaticMix(found.gpus, found.order, _completion_s(work.jobs, found.wait_s))
+    return search.best([exact.gpus, search.even()], list(Order))
 
 
 def replayed_s(work: Work, mix: StaticMix, model: GpuModel) -> float:
@@ -67,7 +37,7 @@ def replayed_s(work: Work, mix: StaticMix, model: GpuModel) -> float:
     instances = [mix.instances[name] for name in sizes.names]
     requests = requests_in(work.jobs, sizes)
     waited_s = total_wait_s(requests, instances, sizes, order=mix.order)
-    return _completion_s(work.jobs, waited_s)
+    return (waited_s + sum(job.run_s for job in work.jobs)) / max(1, len(work.jobs))
 
 
 def requests_in(jobs: Sequence[StudyJob], sizes: Sizes) -> Requests:
@@ -78,7 +48,3 @@ def requests_in(jobs: Sequence[StudyJob], sizes: Sizes) -> Requests:
         tuple(job.run_s for job in jobs),
         tuple(places[job.profile] for job in jobs),
     )
-
-
-def _completion_s(jobs: Sequence[StudyJob], waited_s: float) -> float:
-    return (waited_s + sum(job.run_s for job in jobs)) / max(1, len(jobs))
