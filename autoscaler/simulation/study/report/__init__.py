@@ -1,0 +1,1 @@
+"""Reports of studies: one page for a browser, and pictures for documents."""
