@@ -70,7 +70,8 @@ class SolverProcess:
 
 def question_to_bytes(program: LinearProgram, gap: float, max_nodes: int) -> bytes:
     """Return a program and its limits as bytes."""
-    arrays = {field.name: np.asarray(getattr(program, field.name)) for field in fields(program)}
+    names = [field.name for field in fields(program) if field.name != "start"]
+    arrays = {name: np.asarray(getattr(program, name)) for name in names}
     return _to_bytes({**arrays, "gap": np.array(gap), "max_nodes": np.array(max_nodes)})
 
 
@@ -85,8 +86,8 @@ def question_from_bytes(data: bytes) -> tuple[LinearProgram, float, int]:
         is_integer=found["is_integer"].astype(np.bool_),
         row_lower=floats["row_lower"],
         row_upper=floats["row_upper"],
+        starts=found["starts"].astype(np.int64),
         rows=found["rows"].astype(np.int64),
-        columns=found["columns"].astype(np.int64),
         entries=floats["entries"],
         offset=float(floats["offset"]),
     )

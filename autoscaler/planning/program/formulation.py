@@ -12,6 +12,7 @@ from autoscaler.planning.solving.linear import (
     IntArray,
     LinearProgram,
     ProgramBuilder,
+    by_columns,
 )
 
 
@@ -76,13 +77,17 @@ class Formulation:
         """
         whole = np.rint(x[: self.program.num_columns])
         numbers = whole.astype(np.int64)
-        flows = {key: int(numbers[c]) for c, key in self.flows.items() if numbers[c]}
-        hosted = {key: int(numbers[c]) for c, key in self.hosted.items() if numbers[c]}
+        used = set(np.flatnonzero(numbers).tolist())
+        flows = {key: int(numbers[c]) for c, key in self.flows.items() if c in used}
+        hosted = {key: int(numbers[c]) for c, key in self.hosted.items() if c in used}
         served = [0] * len(self.mix.wants)
         for (want, _), number in (*flows.items(), *hosted.items()):
             served[want] += number
         return Choice(
-            taken={key: int(numbers[c]) for c, key in enumerate(self.taken) if numbers[c]},
+            taken={
+                self.taken[c]: int(numbers[c])
+                for c in np.flatnonzero(numbers[: len(self.taken)]).tolist()
+            },
             closed={kind: int(numbers[c]) for kind, c in self.closed.items() if numbers[c]},
             flows=flows,
             hosted=hosted,
@@ -112,6 +117,12 @@ def preferring(formulation: Formulation, served: Sequence[int], value: float) ->
     users = [
         (c, want) for c, (want, _) in (*formulation.flows.items(), *formulation.hosted.items())
     ]
+    starts, all_rows, entries = by_columns(
+        first + number,
+        np.concatenate([program.rows, rows, [rows[want] for _, want in users]]),
+        np.concatenate([program.columns, columns, [c for c, _ in users]]),
+        np.concatenate([program.entries, np.ones(number), np.full(len(users), -1.0)]),
+    )
     return LinearProgram(
         value=np.concatenate([program.value, np.full(number, value)]),
         lower=np.concatenate([program.lower, np.zeros(number)]),
@@ -119,13 +130,9 @@ def preferring(formulation: Formulation, served: Sequence[int], value: float) ->
         is_integer=np.concatenate([program.is_integer, np.zeros(number, dtype=np.bool_)]),
         row_lower=np.concatenate([program.row_lower, np.full(number, -INFINITY)]),
         row_upper=np.concatenate([program.row_upper, np.zeros(number)]),
-        rows=np.concatenate([program.rows, rows, [rows[want] for _, want in users]]).astype(
-            np.int64
-        ),
-        columns=np.concatenate([program.columns, columns, [c for c, _ in users]]).astype(
-            np.int64
-        ),
-        entries=np.concatenate([program.entries, np.ones(number), np.full(len(users), -1.0)]),
+        starts=starts,
+        rows=all_rows,
+        entries=entries,
         offset=program.offset,
     )
 

@@ -5,9 +5,10 @@ it, how many requests each zone or host serves, what earns a bonus, what falls s
 a rule. Staying has no column: it is what the others leave.
 """
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 
-from autoscaler.planning.program.mix import ALL_GPUS, Mix, NodeKind, Rule
+from autoscaler.planning.program.mix import ALL_GPUS, Mix, NodeKind, Option, Rule
 from autoscaler.planning.solving.linear import ProgramBuilder
 
 INFINITY = float("inf")
@@ -28,40 +29,48 @@ class MixWriter:
     closed: dict[int, int] = field(default_factory=dict)
     flows: dict[int, tuple[int, int]] = field(default_factory=dict)
     hosted: dict[int, tuple[int, int]] = field(default_factory=dict)
-    takers: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-    supply: dict[tuple[int, str], list[tuple[int, int]]] = field(default_factory=dict)
-    total: dict[tuple[int, str], list[tuple[int, int, bool]]] = field(default_factory=dict)
-    host_supply: dict[tuple[int, str], list[tuple[int, int]]] = field(default_factory=dict)
-    returns: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    uses: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    takers: dict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(list))
+    supply: dict[tuple[int, str], list[tuple[int, int]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    total: dict[tuple[int, str], list[tuple[int, int, bool]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    host_supply: dict[tuple[int, str], list[tuple[int, int]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    returns: dict[int, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
+    uses: dict[int, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
     zone_rows: dict[tuple[int, str], int] = field(default_factory=dict)
 
     def add_changes(self, index: int, kind: NodeKind) -> None:
         """Add the columns of what GPUs of a node kind may become."""
         for gpu_index, gpu in enumerate(kind.gpus):
-            for option_index in range(len(gpu.options)):
-                self._add_taken(kind, (index, gpu_index, option_index))
-        for option_index in range(len(kind.node_options)):
-            self._add_taken(kind, (index, ALL_GPUS, option_index))
+            most = kind.number * gpu.number
+            for option_index, option in enumerate(gpu.options):
+                self._add_taken(kind, (index, gpu_index, option_index), option, most)
+        for option_index, option in enumerate(kind.node_options):
+            self._add_taken(kind, (index, ALL_GPUS, option_index), option, kind.number)
 
-    def _add_taken(self, kind: NodeKind, key: tuple[int, int, int]) -> None:
+    def _add_taken(
+        self, kind: NodeKind, key: tuple[int, int, int], option: Option, most: int
+    ) -> None:
         index, gpu_index, _ = key
-        option = self.mix.option(*key)
-        most = kind.number * (1 if gpu_index == ALL_GPUS else kind.gpus[gpu_index].number)
         column = self.program.column(-option.cost, most, is_integer=True)
         self.taken.append(key)
-        self.takers.setdefault((index, gpu_index), []).append(column)
+        self.takers[index, gpu_index].append(column)
         for name, gain in option.gains:
-            self.supply.setdefault((kind.zone, name), []).append((column, gain))
+            self.supply[kind.zone, name].append((column, gain))
             if kind.is_host:
-                self.host_supply.setdefault((index, name), []).append((column, gain))
-        for name, gain in (*option.gains, *((n, -held) for n, held in option.freed)):
-            entry = (column, gain, option.makes_whole)
-            self.total.setdefault((kind.zone, name), []).append(entry)
+                self.host_supply[index, name].append((column, gain))
+        # Rules are few, and most fleets have none.
+        if self.mix.rules:
+            for name, gain in (*option.gains, *((n, -held) for n, held in option.freed)):
+                self.total[kind.zone, name].append((column, gain, option.makes_whole))
         for want, number in option.returns:
-            self.returns.setdefault(want, []).append((column, number))
+            self.returns[want].append((column, number))
         for limit, number in option.uses:
-            self.uses.setdefault(limit, []).append((column, number))
+            self.uses[limit].append((column, number))
 
     def add_closing(self, index: int, kind: NodeKind) -> None:
         """Add a node kind's closings, and the limit on how many of its GPUs change."""
@@ -97,18 +106,19 @@ class MixWriter:
         for index, kind in enumerate(self.mix.kinds):
             if kind.is_host:
                 hosts.setdefault(kind.zone, []).append(index)
-        users: dict[tuple[int, str], list[tuple[int, int]]] = {}
-        host_users: dict[tuple[int, str], list[tuple[int, int]]] = {}
+        users: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
+        host_users: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
         for index, want in enumerate(self.mix.wants):
-            columns = []
+            columns, is_divisible = [], want.is_divisible
+            bundle = tuple(want.bundle.items())
             for zone in sorted(want.zones):
-                for host in [None] if want.is_divisible else hosts.get(zone, []):
+                for host in [None] if is_divisible else hosts.get(zone, []):
                     column = self._add_flow(index, zone, host)
                     columns.append(column)
-                    for name, amount in want.bundle.items():
-                        users.setdefault((zone, name), []).append((column, amount))
+                    for name, amount in bundle:
+                        users[zone, name].append((column, amount))
                         if host is not None:
-                            host_users.setdefault((host, name), []).append((column, amount))
+                            host_users[host, name].append((column, amount))
             self._limit_want(index, columns, gangs)
         self._limit_zones(users)
         self._limit_hosts(host_users)
@@ -164,19 +174,15 @@ class MixWriter:
         for key in sorted(users):
             row = self.program.row(-INFINITY, free[key])
             self.zone_rows[key] = row
-            for column, amount in users[key]:
-                self.program.enter(row, column, amount)
-            for column, gain in self.supply.get(key, []):
-                self.program.enter(row, column, -gain)
+            self.program.enter_all(row, users[key], 1.0)
+            self.program.enter_all(row, self.supply.get(key, []), -1.0)
 
     def _limit_hosts(self, users: dict[tuple[int, str], list[tuple[int, int]]]) -> None:
         """Let no host serve more than it offers itself."""
         for index, name in sorted(users):
             row = self.program.row(-INFINITY, self.mix.kinds[index].free[name])
-            for column, amount in users[index, name]:
-                self.program.enter(row, column, amount)
-            for column, gain in self.host_supply.get((index, name), []):
-                self.program.enter(row, column, -gain)
+            self.program.enter_all(row, users[index, name], 1.0)
+            self.program.enter_all(row, self.host_supply.get((index, name), []), -1.0)
 
     def limit_uses(self) -> None:
         """Let options use no more of a limit than there is."""

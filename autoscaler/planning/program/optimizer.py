@@ -22,6 +22,7 @@ from autoscaler.planning.solving.answer import (
     Status,
     relative_gap,
 )
+from autoscaler.planning.solving.diving import whole_answer
 from autoscaler.planning.solving.linear import FloatArray, LinearProgram
 from autoscaler.planning.solving.solver import Solver, solve
 
@@ -79,8 +80,6 @@ class Settlement:
 PREFERENCE = 1.0
 # Size up to which it is worth branching for that.
 MAX_COLUMNS_BRANCHED = 4000
-# With the changes settled only bundles and gangs are left to branch on.
-MAX_NODES_FIXED = 1000
 
 
 def settle(
@@ -151,7 +150,7 @@ def _settle(
         return first
     if relaxed.bound - unchanged.objective <= ABSOLUTE_GAP:
         return replace(first, stopped_by=StoppedBy.NOTHING_TO_DO)
-    in_hand = _round(formulation, first, relaxed.x, solver)
+    in_hand = _round(formulation, first, relaxed, solver)
     gap = limits.gap_for(formulation.program.num_columns)
     if in_hand.gap <= gap:
         return replace(in_hand, stopped_by=_stop_at(in_hand))
@@ -179,9 +178,10 @@ def _without_unavoidable(
 
 
 def _round(
-    formulation: Formulation, first: Settlement, relaxed: FloatArray, solver: Solver
+    formulation: Formulation, first: Settlement, relaxed: Answer, solver: Solver
 ) -> Settlement:
-    decisions = round_relaxed(formulation, relaxed, solver)
+    x = np.zeros(0) if relaxed.x is None else relaxed.x
+    decisions = round_relaxed(formulation, x, relaxed.basis, solver)
     rounded, seconds = finish(formulation, decisions, solver)
     return replace(
         _better(first, rounded),
@@ -243,13 +243,13 @@ def finish(
         The choice, ``None`` when the decisions are impossible; and solver seconds.
     """
     fixed = (program or formulation.program).with_fixed(formulation.decisions, decisions)
-    answer = solver(fixed.relaxed(), 0.0, 0)
-    seconds = answer.seconds
-    if answer.x is not None and not fixed.is_whole(answer.x):
-        answer = solver(fixed, 0.0, MAX_NODES_FIXED)
-        seconds += answer.seconds
-    choice = None if answer.x is None else formulation.read(answer.x)
-    return choice, seconds
+    small, left = fixed.without_fixed()
+    answer = whole_answer(small, solver)
+    if answer.x is None:
+        return None, answer.seconds
+    x = fixed.lower.copy()
+    x[left] = answer.x
+    return formulation.read(x), answer.seconds
 
 
 def _better(settlement: Settlement, choice: Choice | None) -> Settlement:

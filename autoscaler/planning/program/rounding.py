@@ -4,22 +4,25 @@ Shares are rounded by largest remainder, closings first, because what a closed n
 change depends on them. What requests then go where is left to a second program.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from autoscaler.planning.program.formulation import Formulation
 from autoscaler.planning.program.mix import ALL_GPUS
-from autoscaler.planning.solving.answer import Answer
-from autoscaler.planning.solving.linear import TOLERANCE, FloatArray, IntArray, LinearProgram
+from autoscaler.planning.solving.linear import TOLERANCE, FloatArray
 from autoscaler.planning.solving.solver import Solver
 
 
-def round_relaxed(formulation: Formulation, relaxed: FloatArray, solver: Solver) -> FloatArray:
+def round_relaxed(
+    formulation: Formulation, relaxed: FloatArray, basis: object | None, solver: Solver
+) -> FloatArray:
     """Return whole numbers for the decisions of a relaxed solution.
 
     Parameters
     ----------
-    relaxed
-        A solution of the relaxed program, one entry a column.
+    relaxed, basis
+        A solution of the relaxed program, one entry a column, and its basis if known.
     solver
         Solves the relaxed program once more with the closings settled, where they
         were not whole.
@@ -32,7 +35,8 @@ def round_relaxed(formulation: Formulation, relaxed: FloatArray, solver: Solver)
     columns = np.array(sorted(formulation.closed.values()), dtype=np.int64)
     closings = largest_remainder(relaxed[columns], np.inf)
     if np.abs(closings - relaxed[columns]).max(initial=0.0) > TOLERANCE:
-        answer = _resolve(formulation.program, columns, closings, solver)
+        program = formulation.program.with_fixed(columns, closings).relaxed()
+        answer = solver(replace(program, start=basis), 0.0, 0)
         if answer.x is not None:
             relaxed = answer.x
     closed = dict(zip(columns.tolist(), closings.tolist(), strict=True))
@@ -54,21 +58,14 @@ def largest_remainder(shares: FloatArray, most: float) -> FloatArray:
     return whole
 
 
-def _resolve(
-    program: LinearProgram,
-    columns: IntArray,
-    values: FloatArray,
-    solver: Solver,
-) -> Answer:
-    return solver(program.with_fixed(columns, values).relaxed(), 0.0, 0)
-
-
 def _round_taken(
     formulation: Formulation, relaxed: FloatArray, closed: dict[int, float]
 ) -> FloatArray:
     taken = np.zeros(len(formulation.taken))
     groups: dict[tuple[int, int], list[int]] = {}
-    for column, (kind, gpu, _) in enumerate(formulation.taken):
+    # What nothing is taken of is rounded to nothing.
+    for column in np.flatnonzero(relaxed[: len(taken)] > TOLERANCE).tolist():
+        kind, gpu, _ = formulation.taken[column]
         groups.setdefault((kind, gpu), []).append(column)
     nodes_taken: dict[int, float] = {}
     # The options of whole nodes come first: what they take is gone for single GPUs.

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from autoscaler.planning.solving.linear import FloatArray, LinearProgram
+from autoscaler.planning.solving.linear import TOLERANCE, FloatArray, LinearProgram
 
 # Two solutions closer than this are the same: prices are slice-seconds.
 ABSOLUTE_GAP = 1e-3
@@ -67,6 +67,8 @@ class Answer:
     duals
         What one unit more of each row would be worth, for continuous programs and
         backends that tell.
+    basis
+        Where a backend may start on a program that differs in bounds only.
     """
 
     status: Status
@@ -75,6 +77,7 @@ class Answer:
     bound: float = np.inf
     seconds: float = 0.0
     duals: FloatArray | None = None
+    basis: object | None = None
 
 
 def relative_gap(objective: float, bound: float) -> float:
@@ -108,4 +111,7 @@ def judged(answer: Answer) -> Answer:
 
 def answer_without_columns(program: LinearProgram) -> Answer:
     """Return the answer to a program that has nothing to choose."""
+    impossible = (program.row_lower > TOLERANCE) | (program.row_upper < -TOLERANCE)
+    if impossible.any():
+        return Answer(Status.INFEASIBLE)
     return Answer(Status.OPTIMAL, np.zeros(0), program.offset, program.offset)

@@ -37,11 +37,10 @@ def solve_with_highs(program: LinearProgram, gap: float, max_nodes: int) -> Answ
     highs.setOptionValue("mip_rel_gap", gap)
     highs.setOptionValue("mip_abs_gap", ABSOLUTE_GAP)
     highs.setOptionValue("mip_max_nodes", max_nodes)
-    starts, rows, entries = program.by_columns()
     highs.passModel(
         program.num_columns,
         program.num_rows,
-        len(entries),
+        len(program.entries),
         int(highspy.MatrixFormat.kColwise),
         int(highspy.ObjSense.kMaximize),
         program.offset,
@@ -50,11 +49,13 @@ def solve_with_highs(program: LinearProgram, gap: float, max_nodes: int) -> Answ
         program.upper,
         program.row_lower,
         program.row_upper,
-        starts[:-1].astype(np.int32),
-        rows.astype(np.int32),
-        entries,
+        program.starts[:-1].astype(np.int32),
+        program.rows.astype(np.int32),
+        program.entries,
         program.is_integer.astype(np.int32),
     )
+    if isinstance(program.start, highspy.HighsBasis):
+        highs.setBasis(program.start)
     highs.run()
     return _read(highs, program)
 
@@ -76,5 +77,7 @@ def _read(highs: _Highs, program: LinearProgram) -> Answer:
     is_mip = bool(program.is_integer.any())
     bound = float(info.mip_dual_bound) if is_mip else objective
     stopped = Status.NODE_LIMIT if status == kinds.kSolutionLimit else Status.OPTIMAL
-    duals = None if is_mip else np.array(solution.row_dual, dtype=np.float64)
-    return judged(Answer(stopped, x, objective, bound, seconds, duals))
+    if is_mip:
+        return judged(Answer(stopped, x, objective, bound, seconds))
+    duals = np.array(solution.row_dual, dtype=np.float64)
+    return judged(Answer(stopped, x, objective, bound, seconds, duals, highs.getBasis()))

@@ -4,6 +4,7 @@ Rows and columns keep the order in which they were added, because solvers choose
 equal optima by order. What rows and columns mean is not known here.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -30,10 +31,15 @@ class LinearProgram:
         Which columns must be whole.
     row_lower, row_upper
         Bounds of ``A @ x``, one entry a row.
-    rows, columns, entries
-        The non-zero entries of ``A``, in any order.
+    starts, rows, entries
+        The non-zero entries of ``A``, column by column: the place of each column's first
+        entry and, behind them, the number of all entries; the row of each entry; the
+        entries.
     offset
         Constant part of the objective.
+    start
+        What an earlier answer to a like program says of its basis: a backend that can
+        begins there.
     """
 
     value: FloatArray
@@ -42,10 +48,11 @@ class LinearProgram:
     is_integer: BoolArray
     row_lower: FloatArray
     row_upper: FloatArray
+    starts: IntArray
     rows: IntArray
-    columns: IntArray
     entries: FloatArray
     offset: float = 0.0
+    start: object | None = None
 
     @property
     def num_columns(self) -> int:
@@ -59,25 +66,13 @@ class LinearProgram:
 
     def objective(self, x: FloatArray) -> float:
         """Return the objective at a point."""
-        return float(self.value @ x) + self.offset
+        # Not a dot product, which several threads may add up in any order.
+        return float((self.value * x).sum()) + self.offset
 
-    def by_columns(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the non-zero entries of ``A``, column by column.
-
-        Returns
-        -------
-        tuple
-            The place of each column's first entry and, behind them, the number of all
-            entries; the row of each entry; the entries. Those of one place are added.
-        """
-        places = self.columns * self.num_rows + self.rows
-        distinct, which = np.unique(places, return_inverse=True)
-        entries = np.zeros(len(distinct))
-        np.add.at(entries, which, self.entries)
-        rows = distinct % max(1, self.num_rows)
-        columns = distinct // max(1, self.num_rows)
-        starts = np.searchsorted(columns, np.arange(self.num_columns + 1)).astype(np.int64)
-        return starts, rows, entries
+    @property
+    def columns(self) -> IntArray:
+        """The column of each entry."""
+        return np.repeat(np.arange(self.num_columns), np.diff(self.starts))
 
     def is_whole(self, x: FloatArray) -> bool:
         """Say whether a point is whole where it must be."""
@@ -100,6 +95,48 @@ class LinearProgram:
         lower[columns] = values
         upper[columns] = values
         return replace(self, lower=lower, upper=upper)
+
+    def with_at_most(self, columns: IntArray, values: FloatArray) -> Self:
+        """Return the program with some columns bounded from above."""
+        upper = self.upper.copy()
+        upper[columns] = values
+        return replace(self, upper=upper)
+
+    def without_fixed(self) -> tuple["LinearProgram", IntArray]:
+        """Return the program without the columns that are fixed, and which are left.
+
+        Rows that then hold whatever is left go too. Whole numbers are bounded by each row
+        that only takes: half a request is none, and a relaxed program must not think it
+        were.
+        """
+        is_fixed = self.lower == self.upper
+        columns = self.columns
+        values = np.where(is_fixed, self.lower, 0.0)
+        fixed = np.bincount(
+            self.rows, weights=self.entries * values[columns], minlength=self.num_rows
+        )
+        stays = ~is_fixed[columns]
+        row_lower, row_upper = self.row_lower - fixed, self.row_upper - fixed
+        is_used = (row_lower > TOLERANCE) | (row_upper < -TOLERANCE)
+        is_used[self.rows[stays]] = True
+        places = np.cumsum(is_used) - 1
+        left = np.flatnonzero(~is_fixed)
+        numbers = np.bincount(columns[stays], minlength=self.num_columns)[left]
+        program = replace(
+            self,
+            value=self.value[left],
+            lower=self.lower[left],
+            upper=self.upper[left],
+            is_integer=self.is_integer[left],
+            row_lower=row_lower[is_used],
+            row_upper=row_upper[is_used],
+            starts=np.concatenate([[0], np.cumsum(numbers)]).astype(np.int64),
+            rows=places[self.rows[stays]],
+            entries=self.entries[stays],
+            offset=self.objective(values),
+            start=None,
+        )
+        return _with_whole_bounds(program), left
 
 
 @dataclass(slots=True)
@@ -135,17 +172,72 @@ class ProgramBuilder:
         self._columns.append(column)
         self._entries.append(entry)
 
+    def enter_all(self, row: int, entries: Iterable[tuple[int, float]], sign: float) -> None:
+        """Add entries to a row, each given by its column, times a sign."""
+        for column, entry in entries:
+            self._columns.append(column)
+            self._entries.append(sign * entry)
+        self._rows += [row] * (len(self._columns) - len(self._rows))
+
     def build(self) -> LinearProgram:
         """Return the program."""
+        number = len(self._value)
+        starts, rows, entries = by_columns(
+            number,
+            np.array(self._rows, dtype=np.int64),
+            np.array(self._columns, dtype=np.int64),
+            np.array(self._entries, dtype=np.float64),
+        )
         return LinearProgram(
             value=np.array(self._value, dtype=np.float64),
-            lower=np.zeros(len(self._value)),
+            lower=np.zeros(number),
             upper=np.array(self._upper, dtype=np.float64),
             is_integer=np.array(self._is_integer, dtype=np.bool_),
             row_lower=np.array(self._row_lower, dtype=np.float64),
             row_upper=np.array(self._row_upper, dtype=np.float64),
-            rows=np.array(self._rows, dtype=np.int64),
-            columns=np.array(self._columns, dtype=np.int64),
-            entries=np.array(self._entries, dtype=np.float64),
+            starts=starts,
+            rows=rows,
+            entries=entries,
             offset=self.offset,
         )
+
+
+def by_columns(
+    num_columns: int, rows: IntArray, columns: IntArray, entries: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return entries in any order as a program holds them, those of one place added.
+
+    Parameters
+    ----------
+    num_columns
+        Columns in all.
+    rows, columns, entries
+        Where each entry is, and what it is.
+
+    Returns
+    -------
+    tuple
+        Places of the columns' first entries, rows and entries, as in ``LinearProgram``.
+    """
+    rows, columns = rows.astype(np.int64), columns.astype(np.int64)
+    order = np.lexsort((rows, columns))
+    rows, columns, entries = rows[order], columns[order], entries[order]
+    is_new = np.ones(len(rows), dtype=np.bool_)
+    is_new[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    totals = np.zeros(int(is_new.sum()))
+    np.add.at(totals, np.cumsum(is_new) - 1, entries)
+    starts = np.searchsorted(columns[is_new], np.arange(num_columns + 1)).astype(np.int64)
+    return starts, rows[is_new], totals
+
+
+def _with_whole_bounds(program: LinearProgram) -> LinearProgram:
+    columns = program.columns
+    gives = np.zeros(program.num_rows, dtype=np.bool_)
+    gives[program.rows[(program.entries < 0) | (program.lower[columns] < 0)]] = True
+    own = program.is_integer[columns] & ~gives[program.rows]
+    rows = program.rows[own]
+    most = np.floor(program.row_upper[rows] / program.entries[own] + TOLERANCE)
+    upper = program.upper.copy()
+    np.minimum.at(upper, columns[own], most)
+    # A contradiction stays one for the solver to find, not for its bounds.
+    return replace(program, upper=np.maximum(upper, program.lower))

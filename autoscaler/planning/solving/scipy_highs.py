@@ -23,9 +23,8 @@ def solve_with_scipy(program: LinearProgram, gap: float, max_nodes: int) -> Answ
     """Solve a program with ``scipy.optimize.milp``; see ``solve``."""
     if not program.num_columns:
         return answer_without_columns(program)
-    starts, rows, entries = program.by_columns()
     shape = (program.num_rows, program.num_columns)
-    matrix = csc_array((entries, rows, starts), shape=shape)
+    matrix = csc_array((program.entries, program.rows, program.starts), shape=shape)
     result = milp(
         -program.value,
         integrality=program.is_integer.astype(np.int64),
