@@ -8,8 +8,8 @@ from rich.console import Console
 
 from autoscaler.cli.exit_codes import ExitCode
 from autoscaler.cli.moment import moment_text, span_text
-from autoscaler.cli.output import Form, counts_text, emit
-from autoscaler.cli.plan_view import amount_text, layout_text, some_text
+from autoscaler.cli.output import Form, amount_text, counts_text, emit
+from autoscaler.cli.plan_view import layout_text, some_text
 from autoscaler.cli.sight import (
     Answer,
     ContextOption,

@@ -7,8 +7,7 @@ from rich.console import Console
 
 from autoscaler.adapters.dump import read_dumps
 from autoscaler.cli.moment import moment_text, span_text
-from autoscaler.cli.output import FORM_OPTION, Form, emit, table
-from autoscaler.cli.plan_view import amount_text
+from autoscaler.cli.output import FORM_OPTION, Form, amount_text, emit, table
 from autoscaler.cli.sight import FROM_OPTION
 from autoscaler.cli.wiring import (
     CONTEXT_OPTION,

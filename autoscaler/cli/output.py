@@ -96,6 +96,11 @@ def text_of(renderable: object, width: int = 120) -> str:
     return target.getvalue()
 
 
+def amount_text(amount: float) -> str:
+    """Return slice-seconds, whole, with thousands apart."""
+    return f"{round(amount) or 0:,}"
+
+
 def counts_text(counts: Mapping[str, int]) -> str:
     """Return profile counts as people write them: ``2x1g.5gb 1x3g.20gb``."""
     return " ".join(f"{number}x{name}" for name, number in counts.items()) or "-"

@@ -6,7 +6,8 @@ from itertools import groupby
 from rich.console import Console
 
 from autoscaler.cli.moment import moment_text
-from autoscaler.cli.output import counts_text, section, table
+from autoscaler.cli.output import amount_text, counts_text, section, table
+from autoscaler.cli.plan_prices import draw_prices
 from autoscaler.cli.plan_summary import summary_lines
 from autoscaler.control.proposal import Proposal
 from autoscaler.domain.cluster.objects import Observation, PodRef
@@ -32,7 +33,7 @@ def draw_plan(
     _draw_changes(out, plan.changes, wide=wide)
     _draw_blocks(out, plan.changes)
     if wide:
-        _draw_prices(out, plan.changes)
+        draw_prices(out, plan)
         _draw_placements(out, plan.changes)
     _draw_evictions(out, plan.changes, observation)
     _draw_demand(out, plan)
@@ -100,21 +101,6 @@ def _draw_blocks(out: Console, changes: Iterable[NodeChange]) -> None:
     drawn = table("REASON", "NODES", "WHY NOT NOW", title="BLOCKED")
     for (reason, message), names in nodes.items():
         drawn.add_row(reason, some_text(names), message)
-    section(out, drawn)
-
-
-def _draw_prices(out: Console, changes: Sequence[NodeChange]) -> None:
-    if not changes:
-        return
-    costs_shown = ("OUT OF SERVICE", "WORK LOST", "RESTARTS", "CHURN")
-    terms = ("WAITING", "HOME", "HEDGE", "RULE", *costs_shown)
-    drawn = table("NODE", *terms, title="PRICE (slice-seconds)", right=terms)
-    for change in changes:
-        price = change.price
-        gains = (price.waiting_avoided, price.home, price.hedge, price.rule)
-        costs = (price.out_of_service, price.work_lost, price.restarts, price.churn)
-        signed = [*map(amount_text, gains), *(amount_text(-cost) for cost in costs)]
-        drawn.add_row(change.node, *signed)
     section(out, drawn)
 
 
@@ -202,11 +188,6 @@ def some_text(names: Iterable[str]) -> str:
     found = list(names)
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     return (", ".join(found[:SHOWN]) or "-") + more
-
-
-def amount_text(amount: float) -> str:
-    """Return slice-seconds, whole, with thousands apart."""
-    return f"{round(amount) or 0:,}"
 
 
 def optimality_text(optimality: Optimality) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from autoscaler.domain.demand.demand import Demand
 from autoscaler.domain.fleet.snapshot import Snapshot
 from autoscaler.domain.journal.history import RolloutRecord
-from autoscaler.domain.plan.plan import Optimality, Plan, StoppedBy
+from autoscaler.domain.plan.plan import Optimality, Plan, StoppedBy, sum_of
 from autoscaler.domain.policy.policy import Policy, policy_hash
 from autoscaler.planning.program.optimizer import (
     Guard,
@@ -28,7 +28,6 @@ from autoscaler.planning.reporting.report import (
     demand_lines,
     holds_of,
     plan_id,
-    terms_of,
 )
 from autoscaler.planning.reporting.unserved import unserved_pods
 from autoscaler.planning.solving.answer import DEFAULT_LIMITS, SolverLimits
@@ -120,7 +119,7 @@ def make_plan(
             holds=tuple(sorted((*snapshot.holds, *holds_of(problem, snapshot, choice)))),
             optimality=_optimality(settlement),
             notices=(*demand.notices, *_notices(problem, settlement)),
-            terms=terms_of(priced),
+            terms=sum_of(own.price for own in priced),
         )
     )
 

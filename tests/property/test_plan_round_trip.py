@@ -1,6 +1,7 @@
 """Any plan survives being written as JSON, and fits the schema."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given
@@ -10,6 +11,7 @@ from jsonschema import Draft202012Validator
 from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.plan.plan import (
+    Avoided,
     DemandLine,
     Eviction,
     GpuChange,
@@ -17,6 +19,7 @@ from autoscaler.domain.plan.plan import (
     Optimality,
     Plan,
     Price,
+    Scenario,
     StoppedBy,
 )
 from autoscaler.domain.plan.plan_json import parse_plan, plan_to_json, render_plan
@@ -44,6 +47,22 @@ def tuples(of):
     return st.lists(of, max_size=3).map(tuple)
 
 
+@st.composite
+def drawn_prices(draw):
+    """Return a price whose waiting is made of parts, or said as a whole."""
+    price = Price(*[draw(numbers) for _ in range(8)], displaced=draw(numbers))
+    keys = st.tuples(st.sampled_from(Scenario), names)
+    parts = draw(st.dictionaries(keys, numbers, max_size=4))
+    if not parts:
+        return price
+    avoided = tuple(Avoided(*key, worth) for key, worth in sorted(parts.items()))
+    pending = sum((own.worth for own in avoided if own.scenario is Scenario.PENDING), 0.0)
+    hedge = sum((own.worth for own in avoided if own.scenario is not Scenario.PENDING), 0.0)
+    waiting = pending - price.displaced
+    return replace(price, waiting_avoided=waiting, hedge=hedge, avoided=avoided)
+
+
+prices = drawn_prices()
 changes = st.builds(
     NodeChange,
     node=names,
@@ -56,7 +75,7 @@ changes = st.builds(
     resources=amounts,
     evictions=tuples(st.builds(Eviction, pods, names)),
     serves=tuples(unnamed),
-    price=st.builds(Price, *[numbers] * 6),
+    price=prices,
     estimated_s=positive,
     blocked_by=tuples(st.builds(Block, reasons, names)),
 )
@@ -81,7 +100,7 @@ plans = st.builds(
     holds=tuples(st.builds(Hold, reasons, names, st.none() | names)),
     optimality=st.none() | optima,
     notices=tuples(names),
-    terms=st.dictionaries(names, numbers, max_size=3),
+    terms=prices,
 )
 
 

@@ -3,8 +3,8 @@
 The JSON form is a contract (``to_json``, ``from_json``); ``apply`` reads it back.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from enum import StrEnum
 
 from autoscaler.domain.cluster.objects import PodRef
@@ -32,6 +32,34 @@ class Eviction:
     reason: str
 
 
+class Scenario(StrEnum):
+    """Whose waiting is avoided: that of pods of now, or of work that is to come."""
+
+    PENDING = "pending"
+    SCHEDULED = "scheduled"
+    QUEUED = "queued"
+    LIKELY = "likely"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Avoided:
+    """Waiting avoided of one kind, in slice-seconds; negative where it is caused.
+
+    Parameters
+    ----------
+    scenario
+        Whose waiting.
+    resource
+        Resource name of the instances.
+    worth
+        Value of serving them.
+    """
+
+    scenario: Scenario
+    resource: str
+    worth: float
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """Terms of a change's gain and cost, in slice-seconds.
@@ -39,7 +67,7 @@ class Price:
     Parameters
     ----------
     waiting_avoided
-        Value of pending demand it serves.
+        Value of pending demand it serves, less what it makes wait (``displaced``).
     home, hedge
         Value of restoring the home share, and of instances for demand to come.
     out_of_service
@@ -53,6 +81,11 @@ class Price:
     churn
         What the gain must exceed the cost by, so that demand that swings and estimates
         that are too kind change nothing; no part of either.
+    displaced
+        What was taken off the waiting avoided: evicted pods that wait again, and what
+        would have been served without the change.
+    avoided
+        What waiting avoided (before that) and hedge are made of, sorted.
     """
 
     waiting_avoided: float = 0.0
@@ -63,6 +96,8 @@ class Price:
     rule: float = 0.0
     restarts: float = 0.0
     churn: float = 0.0
+    displaced: float = 0.0
+    avoided: tuple[Avoided, ...] = ()
 
     @property
     def gain(self) -> float:
@@ -73,6 +108,25 @@ class Price:
     def cost(self) -> float:
         """All cost, in slice-seconds."""
         return self.out_of_service + self.work_lost + self.restarts
+
+    @property
+    def net(self) -> float:
+        """What is left of the gain, cost and margin taken off, in slice-seconds."""
+        return self.gain - self.cost - self.churn
+
+
+def sum_of(prices: Iterable[Price]) -> Price:
+    """Return the prices of several changes as one, term by term."""
+    own = tuple(prices)
+    names = [part.name for part in fields(Price) if part.name != "avoided"]
+    totals: dict[tuple[Scenario, str], float] = {}
+    for part in (part for price in own for part in price.avoided):
+        key = (part.scenario, part.resource)
+        totals[key] = totals.get(key, 0.0) + part.worth
+    return Price(
+        **{name: sum((getattr(price, name) for price in own), 0.0) for name in names},
+        avoided=tuple(Avoided(*key, worth) for key, worth in sorted(totals.items())),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +198,10 @@ class DemandLine:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All proposed changes of one moment, in the order in which they should start."""
+    """All proposed changes of one moment, in the order in which they should start.
+
+    ``terms`` are the prices of all of them together.
+    """
 
     id: str
     observed_at_s: float
@@ -157,4 +214,4 @@ class Plan:
     holds: tuple[Hold, ...] = ()
     optimality: Optimality | None = None
     notices: tuple[str, ...] = ()
-    terms: Mapping[str, float] = field(default_factory=dict)
+    terms: Price = Price()

@@ -4,14 +4,14 @@
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from autoscaler.domain.mig.geometry import Geometry, GpuInstance
-from autoscaler.domain.plan.plan import StoppedBy
+from autoscaler.domain.plan.plan import Scenario, StoppedBy
 from autoscaler.domain.policy.policy import Mode
 from autoscaler.domain.policy.section import Problem, Section, Text, refuse
 from autoscaler.domain.reasons import Reason
@@ -187,22 +187,23 @@ class GpuDocument(Section):
 class TermsDocument(Section):
     """What gain and cost are made of, in slice-seconds."""
 
-    waiting_avoided: Number
-    """Gain: pending demand that it serves."""
+    waiting_avoided: Number = 0.0
+    """Gain: pending demand that it serves, less what it makes wait (displaced)."""
 
-    home: Number
-    """Gain: the home share that it restores."""
+    home: Number = 0.0
+    """Gain: the home share that it restores, of the mix that would have served the past
+    best."""
 
-    hedge: Number
-    """Gain: instances for demand that may come."""
+    hedge: Number = 0.0
+    """Gain: instances for demand to come: scheduled peaks, queued work, what is likely."""
 
-    rule: Number
+    rule: Number = 0.0
     """Gain: floors, ceilings and reserved nodes that it restores."""
 
-    out_of_service: Number
+    out_of_service: Number = 0.0
     """Cost: what cannot be used while the node is closed."""
 
-    work_lost: Number
+    work_lost: Number = 0.0
     """Cost: work of evicted pods that is lost."""
 
     restarts: Number = 0.0
@@ -211,6 +212,25 @@ class TermsDocument(Section):
     churn: Number = 0.0
     """What the gain must exceed the cost by, so that demand that swings changes nothing;
     no part of either."""
+
+    displaced: Number = 0.0
+    """Evicted pods that wait again, and what would have been served without the change;
+    taken off the waiting avoided already."""
+
+    avoided: dict[Scenario, dict[Text, Number]] = Field(default={})
+    """What waiting avoided and hedge are made of, by scenario and resource name: pods that
+    are pending, peaks that are scheduled, work that is queued, and what is likely by the
+    past or by a forecast."""
+
+    @model_validator(mode="after")
+    def _check_parts(self) -> Self:
+        if self.avoided:
+            parts = dict(self.avoided)
+            pending = [*parts.pop(Scenario.PENDING, {}).values(), -self.displaced]
+            hedge = [worth for worths in parts.values() for worth in worths.values()]
+            waiting = _unequal("waitingAvoided", self.waiting_avoided, pending)
+            refuse((*waiting, *_unequal("hedge", self.hedge, hedge)))
+        return self
 
 
 class ChangeDocument(Section):
@@ -265,13 +285,13 @@ class ChangeDocument(Section):
     @model_validator(mode="after")
     def _check_sums(self) -> Self:
         t = self.terms
-        gain = t.waiting_avoided + t.home + t.hedge + t.rule
+        gain = [t.waiting_avoided, t.home, t.hedge, t.rule]
         refuse((*_unequal("gain", self.gain, gain), *self._unequal_cost(), *self._gpu_faults()))
         return self
 
     def _unequal_cost(self) -> list[Problem]:
         t = self.terms
-        return _unequal("cost", self.cost, t.out_of_service + t.work_lost + t.restarts)
+        return _unequal("cost", self.cost, [t.out_of_service, t.work_lost, t.restarts])
 
     def _gpu_faults(self) -> list[Problem]:
         known = range(len(self.layout))
@@ -282,10 +302,12 @@ class ChangeDocument(Section):
         ]
 
 
-def _unequal(key: str, said: float, sum_of_terms: float) -> list[Problem]:
-    if abs(said - sum_of_terms) <= TOLERANCE * max(1.0, abs(said)):
+def _unequal(key: str, said: float, terms: Sequence[float]) -> list[Problem]:
+    # Terms that cancel out leave the rounding of the largest.
+    allowed = TOLERANCE * max(1.0, abs(said), *map(abs, terms))
+    if abs(said - sum(terms)) <= allowed:
         return []
-    return [Problem((key,), f"{said:g} is not the sum of its terms, {sum_of_terms:g}")]
+    return [Problem((key,), f"{said:g} is not the sum of its terms, {sum(terms):g}")]
 
 
 class OptimalityDocument(Section):
@@ -346,5 +368,5 @@ class PlanDocument(Section):
     notices: tuple[str, ...] = ()
     """What people should know about the input."""
 
-    terms: dict[Text, Number] = Field(default={})
-    """What the value of the whole program is made of, in slice-seconds."""
+    terms: TermsDocument = TermsDocument()
+    """What gain and cost of all changes together are made of, in slice-seconds."""

@@ -15,6 +15,7 @@ from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.domain.plan.plan import (
+    Avoided,
     DemandLine,
     Eviction,
     GpuChange,
@@ -32,6 +33,7 @@ from autoscaler.domain.plan.plan_document import (
     OptimalityDocument,
     PlacementDocument,
     PlanDocument,
+    TermsDocument,
     geometry_of,
     read_moment,
     write_moment,
@@ -59,7 +61,7 @@ def plan_to_json(plan: Plan) -> Json:
         "holds": [_hold_to_json(hold) for hold in plan.holds],
         "optimality": None if plan.optimality is None else _optimality_to_json(plan.optimality),
         "notices": list(plan.notices),
-        "terms": dict(sorted(plan.terms.items())),
+        "terms": _terms_to_json(plan.terms),
     }
 
 
@@ -134,21 +136,30 @@ def _change_to_json(change: NodeChange) -> Json:
         "serves": [_pod_to_json(pod) for pod in change.serves],
         "gain": price.gain,
         "cost": price.cost,
-        "terms": {
-            "waitingAvoided": price.waiting_avoided,
-            "home": price.home,
-            "hedge": price.hedge,
-            "rule": price.rule,
-            "outOfService": price.out_of_service,
-            "workLost": price.work_lost,
-            "restarts": price.restarts,
-            "churn": price.churn,
-        },
+        "terms": _terms_to_json(price),
         "estimatedSeconds": change.estimated_s,
         "blockedBy": [
             {"reason": str(block.reason), "message": block.message}
             for block in change.blocked_by
         ],
+    }
+
+
+def _terms_to_json(price: Price) -> Json:
+    avoided: dict[str, dict[str, float]] = {}
+    for part in sorted(price.avoided):
+        avoided.setdefault(part.scenario.value, {})[part.resource] = part.worth
+    return {
+        "waitingAvoided": price.waiting_avoided,
+        "home": price.home,
+        "hedge": price.hedge,
+        "rule": price.rule,
+        "outOfService": price.out_of_service,
+        "workLost": price.work_lost,
+        "restarts": price.restarts,
+        "churn": price.churn,
+        "displaced": price.displaced,
+        "avoided": avoided,
     }
 
 
@@ -211,7 +222,7 @@ def _plan_of(document: PlanDocument) -> Plan:
         holds=tuple(Hold(h.reason, h.message, h.node) for h in document.holds),
         optimality=None if document.optimality is None else _optimality_of(document.optimality),
         notices=document.notices,
-        terms=dict(document.terms),
+        terms=_price_of(document.terms),
     )
 
 
@@ -241,10 +252,20 @@ def _change_of(change: ChangeDocument) -> NodeChange:
             for e in change.evictions
         ),
         serves=tuple(PodRef(pod.namespace, pod.name) for pod in change.serves),
-        price=Price(**{name: getattr(change.terms, name) for name in Price.__slots__}),
+        price=_price_of(change.terms),
         estimated_s=change.estimated_s,
         blocked_by=tuple(Block(b.reason, b.message) for b in change.blocked_by),
     )
+
+
+def _price_of(terms: TermsDocument) -> Price:
+    avoided = (
+        Avoided(scenario, resource, worth)
+        for scenario, worths in terms.avoided.items()
+        for resource, worth in worths.items()
+    )
+    numbers = {name: getattr(terms, name) for name in Price.__slots__ if name != "avoided"}
+    return Price(**numbers, avoided=tuple(sorted(avoided)))
 
 
 def _gpu_of(gpu: GpuDocument) -> GpuChange:

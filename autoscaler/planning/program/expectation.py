@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.demand.demand import Demand, DemandGroup
 from autoscaler.domain.fleet.snapshot import FleetNode
+from autoscaler.domain.plan.plan import Scenario
 from autoscaler.planning.program.fleet import Zone, zones_in
 from autoscaler.planning.program.mix import Bonus
 from autoscaler.planning.program.worth import Worth, hedge_steps
@@ -26,6 +27,8 @@ class Hedge:
         How many instances.
     value
         Worth of each, in slice-seconds.
+    scenario
+        What makes them wanted.
     pool
         Where they must be; ``None`` for any pool.
     """
@@ -33,6 +36,7 @@ class Hedge:
     resource: str
     number: int
     value: float
+    scenario: Scenario
     pool: str | None = None
 
 
@@ -61,15 +65,19 @@ def hedges_of(demand: Demand, worth: Worth, pending: Pending) -> tuple[Hedge, ..
     announced = Counts()
     for own in demand.announced:
         announced = announced.plus({own.resource: own.number})
-    hedges = [Hedge(name, number, worth.of_peak(name)) for name, number in announced.items()]
+    hedges = [
+        Hedge(name, number, worth.of_peak(name), Scenario.SCHEDULED)
+        for name, number in announced.items()
+    ]
     hedges += [
-        Hedge(name, number, worth.of_hedge(name)) for name, number in demand.queued.items()
+        Hedge(name, number, worth.of_hedge(name), Scenario.QUEUED)
+        for name, number in demand.queued.items()
     ]
     for (pool, name), reach in sorted(worth.history.reach.items()):
         wanted = _running(demand, pool, name) + pending.get((pool, name), 0)
         wanted += announced[name] + demand.queued[name]
         hedges += [
-            Hedge(name, number, worth.of_hedge(name, chance), pool)
+            Hedge(name, number, worth.of_hedge(name, chance), Scenario.LIKELY, pool)
             for number, chance in hedge_steps(reach, wanted)
         ]
     return tuple(hedges)

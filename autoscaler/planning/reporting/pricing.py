@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from autoscaler.domain.plan.plan import Price
+from autoscaler.domain.plan.plan import Avoided, Price, Scenario
 from autoscaler.planning.program.mix import MARKED_NODE, WHOLE_NODE, Choice, Mix, Rule
 from autoscaler.planning.program.preset import Wishes
 from autoscaler.planning.program.problem import Problem
@@ -46,30 +46,47 @@ def price_moves(
     rules = _rule_gains(problem, moves)
     priced = []
     moved = _worth_of_moved(problem, moves, credit_of, after)
-    first, last = len(problem.groups), len(problem.groups) + len(problem.hedges)
     for index, move in enumerate(moves):
-        waiting = moved[index] - move.cost.waiting
-        hedge = 0.0
-        for (want, name), number in sorted(credit_of[index].instances.items()):
-            worth = number * _worth_of_instance(problem, want, name)
-            if first <= want < last:
-                hedge += worth
-            else:
-                waiting += worth
         # A change that may start in a window only serves until the next one.
         stretch = 1.0 if move.is_idle else problem.horizon.stretch
+        avoided, returned = _avoided(problem, credit_of[index], stretch)
+        displaced = stretch * (move.cost.waiting - moved[index]) - returned
+        pending = sum((a.worth for a in avoided if a.scenario is Scenario.PENDING), 0.0)
         price = Price(
-            waiting_avoided=stretch * waiting,
+            waiting_avoided=pending - displaced,
             home=stretch * home[index],
-            hedge=stretch * hedge,
+            hedge=sum((a.worth for a in avoided if a.scenario is not Scenario.PENDING), 0.0),
             rule=stretch * rules[index],
             out_of_service=move.cost.out_of_service,
             work_lost=move.cost.work_lost,
             restarts=move.cost.restarts,
             churn=move.cost.churn,
+            displaced=displaced,
+            avoided=avoided,
         )
         priced.append(PricedMove(move, price, serves[index]))
     return tuple(sorted(priced, key=_by_gain_per_cost))
+
+
+def _avoided(
+    problem: Problem, credit: Credit, stretch: float
+) -> tuple[tuple[Avoided, ...], float]:
+    """Return the waiting a change avoids, and what it serves of pods that are evicted."""
+    first, last = len(problem.groups), len(problem.groups) + len(problem.hedges)
+    parts: dict[tuple[Scenario, str], float] = {}
+    returned = 0.0
+    for (want, name), number in sorted(credit.instances.items()):
+        worth = stretch * number * _worth_of_instance(problem, want, name)
+        if not worth:
+            continue
+        if want >= last:
+            returned += worth
+            continue
+        scenario = Scenario.PENDING
+        if want >= first:
+            scenario = problem.hedges[want - first].scenario
+        parts[scenario, name] = parts.get((scenario, name), 0.0) + worth
+    return tuple(Avoided(*key, worth) for key, worth in sorted(parts.items())), returned
 
 
 def _worth_of_moved(

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.domain.counts import Counts
@@ -183,21 +183,6 @@ def holds_of(problem: Problem, snapshot: Snapshot, choice: Choice) -> tuple[Hold
         if hold is not None and (hold.reason, f"pool {rule.pool}") not in said:
             holds.append(hold)
     return tuple(sorted(holds))
-
-
-def terms_of(priced: Sequence[PricedMove]) -> Mapping[str, float]:
-    """Return the sums of all changes, term by term, in slice-seconds."""
-    prices = [own.price for own in priced]
-    return {
-        "waitingAvoided": sum(price.waiting_avoided for price in prices),
-        "home": sum(price.home for price in prices),
-        "hedge": sum(price.hedge for price in prices),
-        "rule": sum(price.rule for price in prices),
-        "outOfService": sum(price.out_of_service for price in prices),
-        "workLost": sum(price.work_lost for price in prices),
-        "restarts": sum(price.restarts for price in prices),
-        "churn": sum(price.churn for price in prices),
-    }
 
 
 def plan_id(plan: Plan) -> str:

@@ -12,12 +12,15 @@ from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.plan.plan import (
+    Avoided,
     DemandLine,
     Eviction,
     GpuChange,
     Optimality,
     Price,
+    Scenario,
     StoppedBy,
+    sum_of,
 )
 from autoscaler.domain.plan.plan_json import (
     parse_plan,
@@ -31,6 +34,32 @@ from tests.builders import change, placed, plan
 SCHEMA = json.loads(
     (Path(__file__).parents[4] / "docs" / "plan.schema.json").read_text(encoding="utf-8")
 )
+SMALL = "nvidia.com/mig-1g.5gb"
+PRICE = Price(
+    waiting_avoided=100.0,
+    home=20.0,
+    hedge=3.0,
+    out_of_service=30.0,
+    work_lost=4.0,
+    rule=500.0,
+    displaced=5.0,
+    avoided=(
+        Avoided(Scenario.LIKELY, SMALL, 3.0),
+        Avoided(Scenario.PENDING, SMALL, 105.0),
+    ),
+)
+TERMS = {
+    "waitingAvoided": 100.0,
+    "home": 20.0,
+    "hedge": 3.0,
+    "rule": 500.0,
+    "outOfService": 30.0,
+    "workLost": 4.0,
+    "restarts": 0.0,
+    "churn": 0.0,
+    "displaced": 5.0,
+    "avoided": {"likely": {SMALL: 3.0}, "pending": {SMALL: 105.0}},
+}
 
 
 def full():
@@ -47,7 +76,7 @@ def full():
         layout=(Counts({"3g.20gb": 2}), None),
         evictions=(Eviction(PodRef("team", "train-0", "uid-1"), "holds GPU 0"),),
         serves=(PodRef("team", "wait-0"), PodRef("team", "wait-1")),
-        price=Price(100.0, 20.0, 3.0, 30.0, 4.0, 500.0),
+        price=PRICE,
         blocked_by=(Block(Reason.PAUSED, "paused"),),
     )
     return plan(
@@ -58,7 +87,7 @@ def full():
         holds=(Hold(Reason.CORDONED, "cordoned", "node-b"), Hold(Reason.POOL_EMPTY, "none")),
         optimality=Optimality(600.0, 610.0, 0.016, 0.2, StoppedBy.GAP),
         notices=("no ConfigMaps in the input",),
-        terms={"supply": 600.0},
+        terms=PRICE,
     )
 
 
@@ -98,7 +127,7 @@ def test_the_form_is_the_contract():
             "stoppedBy": "gap",
         },
         "notices": ["no ConfigMaps in the input"],
-        "terms": {"supply": 600.0},
+        "terms": TERMS,
     }
     assert list(data)[:6] == ["apiVersion", "kind", "id", "observedAt", "policy", "mode"]
 
@@ -134,19 +163,19 @@ def test_the_form_of_a_change_is_the_contract():
         ],
         "gain": 623.0,
         "cost": 34.0,
-        "terms": {
-            "waitingAvoided": 100.0,
-            "home": 20.0,
-            "hedge": 3.0,
-            "rule": 500.0,
-            "outOfService": 30.0,
-            "workLost": 4.0,
-            "restarts": 0.0,
-            "churn": 0.0,
-        },
+        "terms": TERMS,
         "estimatedSeconds": 300.0,
         "blockedBy": [{"reason": "Paused", "message": "paused"}],
     }
+
+
+def test_prices_add_up_term_by_term():
+    """Kinds of waiting that several changes avoid are one."""
+    other = Price(waiting_avoided=7.0, avoided=(Avoided(Scenario.PENDING, SMALL, 7.0),))
+    both = sum_of([PRICE, other])
+    assert both.avoided[1] == Avoided(Scenario.PENDING, SMALL, 112.0)
+    assert both.net == PRICE.net + 7.0
+    assert sum_of([]) == Price()
 
 
 def test_plans_read_back_as_they_were():
@@ -209,10 +238,23 @@ WRONG = [
         {"holds": [{"reason": "Bored", "message": "x"}]},
         "holds[0].reason: 'Bored' is not allowed",
     ),
-    ({"terms": {"a": float("nan")}}, "terms.a: must be a finite number"),
+    ({"terms": {"hedge": float("nan")}}, "terms.hedge: must be a finite number"),
+    ({"terms": {"supply": 1.0}}, "terms.supply: is not a key here"),
 ]
 WRONG_CHANGES = [
     ({"gain": 1.0}, "changes[0].gain: 1 is not the sum of its terms, 623"),
+    (
+        {"terms": {**TERMS, "displaced": 9.0}},
+        "changes[0].terms.waitingAvoided: 100 is not the sum of its terms, 96",
+    ),
+    (
+        {"terms": {**TERMS, "avoided": {"pending": {SMALL: 105.0}}}},
+        "changes[0].terms.hedge: 3 is not the sum of its terms, 0",
+    ),
+    (
+        {"terms": {**TERMS, "avoided": {"hoped": {SMALL: 3.0}}}},
+        "changes[0].terms.avoided",
+    ),
     ({"cost": True}, "changes[0].cost: must be a number, not true"),
     ({"layout": []}, "changes[0].gpus[0].index: 0 is not in the layout"),
     ({"resources": {"a": -1}}, "changes[0].resources.a: must be at least 0, not -1"),
@@ -274,7 +316,7 @@ def test_what_is_no_plan_at_all_is_named(text, message):
 
 
 def test_the_same_plan_gives_the_same_bytes():
-    """Whatever the order in which terms came."""
-    turned = replace(full(), terms={"b": 1.0, "a": 2.0})
-    assert render_plan(turned) == render_plan(replace(full(), terms={"a": 2.0, "b": 1.0}))
+    """Whatever the order in which parts came."""
+    turned = replace(full(), terms=replace(PRICE, avoided=PRICE.avoided[::-1]))
+    assert render_plan(turned) == render_plan(full())
     assert render_plan(full()).endswith("}\n")
