@@ -41,7 +41,8 @@ def steps_of(moves: Iterable[tuple[float, float]], end_s: float) -> Steps:
         at_s = max(0.0, at_s)
         changes[at_s] = changes.get(at_s, 0.0) + change
     value = 0.0
-    times_s, values = [], []
+    times_s: list[float] = []
+    values: list[float] = []
     for at_s, change in changes.items():
         value += change
         if at_s < end_s and (change or not values):

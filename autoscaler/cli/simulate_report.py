@@ -1,0 +1,61 @@
+"""Files that ``simulate`` writes of what it has run: a page, and pictures."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from autoscaler.cli.demo import write_file
+from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.policy.policy import policy_hash
+from autoscaler.simulation.study.comparison import CaseResult, Comparison
+from autoscaler.simulation.study.splits import DAY_S, Case
+
+ReportOption = Annotated[
+    Path | None,
+    typer.Option(help="Write a page for a browser; it needs no network.", metavar="FILE"),
+]
+
+
+def require_folder(path: Path | None) -> None:
+    """Refuse a file that has no folder before anything runs, because runs take long."""
+    if path is not None and not path.parent.is_dir():
+        raise ConfigError(f"{path}: cannot be written: there is no folder {path.parent}")
+
+
+def write_report(path: Path, comparison: Comparison, results: Sequence[CaseResult]) -> None:
+    """Write the page; ConfigError when that cannot be done."""
+    # The library of the pictures takes a while to load, so only for who wants them.
+    from autoscaler.simulation.study.report.page import render_study
+
+    write_file(path, render_study(results, factors_of(comparison, results)))
+
+
+def factors_of(comparison: Comparison, results: Sequence[CaseResult]) -> list[tuple[str, str]]:
+    """Return what the figures depend on, in words."""
+    conditions, cases = comparison.conditions, [result.case for result in results]
+    policy = conditions.policy
+    closing = "until the autoscaler looks again" if conditions.closes_by_profile else "no"
+    return [
+        ("cases", _listed(case.name for case in cases)),
+        ("fleet", _listed(f"{case.gpus} x {case.model.key}" for case in cases)),
+        ("days", _listed(_days_text(case) for case in cases)),
+        ("notes", _listed(notice for case in cases for notice in case.notices) or "none"),
+        ("policies", ", ".join(comparison.policies)),
+        ("autoscaler's policy", f"{policy.metadata.name}, hash {policy_hash(policy)}"),
+        (
+            "autoscaler's driver",
+            f"{conditions.driver}, GPUs a node: {conditions.gpus_per_node}",
+        ),
+        ("free instances held back", closing),
+    ]
+
+
+def _days_text(case: Case) -> str:
+    past, present = (round(work.span_s / DAY_S) for work in (case.past, case.present))
+    return f"{past} to learn from, {present} to be judged on"
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(texts))
