@@ -161,17 +161,23 @@ def usual_days(trace: Trace) -> tuple[Days, Days]:
     ConfigError
         When there are no two such days.
     """
-    numbers = Counter(int(row.arrival_s // DAY_S) for row in trace.rows)
-    typical = median(numbers.values())
-    first = min(day for day, number in numbers.items() if number >= SPARSE * typical)
-    end = max(max(numbers), first + 2)
-    if max(numbers) < first + 1:
+    first, end = _dense_days(trace) if trace.days is None else (0, trace.days)
+    if end - first < 2:
         raise ConfigError(
             f"{trace.name}: its jobs arrive within one day, so there is no past to learn"
             f" from; name days to learn from and days to be judged on"
         )
     middle = first + min(max(1, round((end - first) * PAST_SHARE)), end - first - 1)
     return Days(first, middle), Days(middle, end)
+
+
+def _dense_days(trace: Trace) -> tuple[int, int]:
+    numbers = Counter(int(row.arrival_s // DAY_S) for row in trace.rows)
+    typical = median(numbers.values())
+    first = min(day for day, number in numbers.items() if number >= SPARSE * typical)
+    last = max(numbers)
+    # Of two days the last has to do, whole or not.
+    return first, last if last - first >= 2 else last + 1
 
 
 def work_of_days(trace: Trace, model: GpuModel, days: Days) -> Work:

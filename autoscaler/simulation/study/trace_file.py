@@ -61,6 +61,8 @@ class Trace:
         Whether another seed gives other jobs.
     notices
         What a reader of results must know about the jobs.
+    days
+        Whole days that it covers from day 0 on, where that is known.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Trace:
     without_run_time: int = 0
     is_drawn: bool = False
     notices: tuple[str, ...] = ()
+    days: int | None = None
 
 
 def shipped_trace(name: str = OPENB) -> Path:

@@ -38,11 +38,11 @@ class MeasuredJobs:
     column
         Which instance each job asks for.
     days
-        How long batches come; the last day is not used by the usual division.
+        How long batches come.
     """
 
     column: str = "fit"
-    days: int = 5
+    days: int = 4
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -86,7 +86,7 @@ def _read(source: MeasuredJobs) -> Trace:
     notice = (
         "miso: arrivals are drawn as the study's own simulator does; run times are measured"
     )
-    return Trace(source.name, kept, is_drawn=True, notices=(notice,))
+    return Trace(source.name, kept, is_drawn=True, notices=(notice,), days=source.days)
 
 
 def measured_jobs(slowest: float) -> tuple[TraceRow, ...]:
