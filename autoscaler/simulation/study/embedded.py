@@ -24,6 +24,7 @@ from autoscaler.simulation.study.jobs import StudyJob
 from autoscaler.simulation.study.known_past import KnownPast
 from autoscaler.simulation.study.outcome import Cut, JobTimes, Outcome
 from autoscaler.simulation.study.placements import Place, Placements
+from autoscaler.simulation.study.seen_metrics import SeenMetrics
 from autoscaler.simulation.study.splits import DAY_S, Case
 from autoscaler.simulation.workload import NAMESPACE, Task
 from autoscaler.simulation.world import World, WorldSettings
@@ -179,7 +180,10 @@ def _add_loop(world: World, case: Case, settings: EmbeddedSettings) -> Pace | No
     earlier = [replace(j, arrival_s=j.arrival_s - case.past.span_s) for j in case.past.jobs]
     past = KnownPast(START_S, earlier, case.present.jobs, lambda: _ends_of(world))
     client = world.client(LOOP_NAMESPACE)
-    outside = Outside(KubernetesCluster(client, world.clock), world.clock, history=past)
+    # The node agent says itself who holds what.
+    metrics = SeenMetrics(world) if settings.driver is Driver.MIG_MANAGER else None
+    cluster = KubernetesCluster(client, world.clock)
+    outside = Outside(cluster, world.clock, metrics=metrics, history=past)
     pace = Pace(Loop(outside, lambda: policy), world, policy.loop.interval_s)
     world.engine.add(pace)
     return pace

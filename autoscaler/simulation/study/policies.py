@@ -8,6 +8,7 @@ from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.domain.mig.placement import place
 from autoscaler.domain.policy.policy import Driver, Policy, policy_hash
+from autoscaler.planning.past.exact_mix import exact_mix
 from autoscaler.planning.past.mix_replay import Order
 from autoscaler.planning.past.static_mix import StaticMix
 from autoscaler.simulation.controllers.agents import AgentFactory
@@ -28,9 +29,10 @@ from autoscaler.simulation.study.baselines.templates import TemplateLock
 from autoscaler.simulation.study.baselines.threshold import Threshold, uniform
 from autoscaler.simulation.study.embedded import EmbeddedSettings, run_embedded
 from autoscaler.simulation.study.hedged import Hedged, hedged_past
+from autoscaler.simulation.study.jobs import queued_by_profile
 from autoscaler.simulation.study.light import LightFleet, Player, play
 from autoscaler.simulation.study.outcome import Outcome
-from autoscaler.simulation.study.players import Static
+from autoscaler.simulation.study.players import Exact, Static
 from autoscaler.simulation.study.replanning import HedgedPlanner, Replanner
 from autoscaler.simulation.study.sources.source import hash_of
 from autoscaler.simulation.study.splits import Case
@@ -115,6 +117,13 @@ def with_driver(policy: Policy, driver: Driver) -> Policy:
 
 def _static_past(name: str, case: Case, conditions: Conditions) -> Outcome:
     return _static(name, case, conditions, tuned_mix(case.model, case.past, case.gpus))
+
+
+def _static_exact(name: str, case: Case, conditions: Conditions) -> Outcome:
+    """Run the mix that is best where pods get just the profile they name, as they do."""
+    past = queued_by_profile(case.past.jobs)
+    mix = exact_mix(case.model, past, case.gpus, case.past.span_s)
+    return _light(name, case, conditions, (Exact(), geometries(case, mix.gpus)))
 
 
 def _static_hindsight(name: str, case: Case, conditions: Conditions) -> Outcome:
@@ -231,6 +240,7 @@ POLICIES: Mapping[str, Run] = {
     "autoscaler": _autoscaler,
     "hedged": _hedged,
     "static-past": _static_past,
+    "static-exact": _static_exact,
     "static-hindsight": _static_hindsight,
     "unpartitioned": _unpartitioned,
     "uniform-best": _uniform_best,

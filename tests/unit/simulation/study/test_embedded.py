@@ -65,6 +65,18 @@ def test_the_loop_cuts_a_gpu_for_those_who_wait(driver):
     assert min(t.start_s for t in outcome.jobs) > 30
 
 
+def test_mig_manager_cuts_one_gpu_while_another_is_in_use():
+    """Metrics prove who holds what, so the node need not be empty."""
+    policy = with_driver(unthrottled(), Driver.MIG_MANAGER)
+    rows = [(0, 3000, WHOLE), (60, 600, THREE), (60, 600, THREE)]
+    own = settings({WHOLE: 1}, {WHOLE: 1}, policy=policy, driver=Driver.MIG_MANAGER, per_node=2)
+    case = case_of(*rows)
+    outcome = run_embedded("autoscaler", case, own)
+    assert problems_of(outcome, case) == []
+    # Both start while the whole GPU's job runs on.
+    assert all(t.start_s < 1000 for t in outcome.jobs)
+
+
 def test_the_same_case_gives_the_same_outcome():
     """To the byte, changes of nodes included."""
     case = case_of((0, 600, THREE), (40, 60, ONE), (90, 600, WHOLE), gpus=1)

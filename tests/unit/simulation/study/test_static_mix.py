@@ -9,7 +9,8 @@ from autoscaler.planning.past.mix_replay import Order, total_wait_s
 from autoscaler.planning.past.static_mix import StaticMix
 from autoscaler.simulation.study.light import play
 from autoscaler.simulation.study.players import Exact, Static
-from autoscaler.simulation.study.splits import Draw, Split, build_case
+from autoscaler.simulation.study.policies import Conditions, run_policy
+from autoscaler.simulation.study.splits import Case, Draw, Split, build_case
 from autoscaler.simulation.study.static_mix import (
     plain_sizes,
     replayed_s,
@@ -17,6 +18,7 @@ from autoscaler.simulation.study.static_mix import (
     tuned_mix,
 )
 from autoscaler.simulation.study.trace_file import read_trace, shipped_trace
+from autoscaler.simulation.study.unthrottled import unthrottled
 from tests.studies import FOUR, MODEL, ONE, SIZES, THREE, TWO, WHOLE, fleet, jobs, work
 
 PLAIN = plain_sizes(MODEL)
@@ -102,3 +104,15 @@ def test_the_tuned_mix_fits_the_work():
     """Seven jobs of one slice at once want a GPU of seven instances."""
     mix = tuned_mix(MODEL, work(*[(0, 100, ONE)] * 7), 1)
     assert (dict(mix.instances), mix.wait_s) == ({ONE: 7}, 0.0)
+
+
+def test_by_resource_name_a_mix_has_to_have_each_profile():
+    """A 1g and a 7g in turn: with larger instances allowed a whole GPU serves both, by
+    name it takes two mixes, and the better of them leaves fewer waiting for ever."""
+    rows = [(0, 600, ONE), (1000, 600, ONE), (5000, 600, WHOLE)]
+    case = Case("tiny", MODEL, 1, 0.5, work(*rows), work(*rows))
+    conditions = Conditions(unthrottled())
+    allowed = run_policy("static-past", case, conditions)
+    by_name = run_policy("static-exact", case, conditions)
+    assert [t.end_s for t in allowed.jobs] == [600, 1600, 5600]
+    assert [t.end_s for t in by_name.jobs] == [600, 1600, None]
