@@ -3,6 +3,7 @@
 from autoscaler.adapters.policy_file import load_policy
 from autoscaler.agent.wiring import new_agent
 from autoscaler.cli import simulate_options as options
+from autoscaler.cli import simulate_sources as sources
 from autoscaler.cli.output import Form, emit
 from autoscaler.cli.simulate_report import ReportOption, require_folder, write_report
 from autoscaler.cli.simulate_run import run_all
@@ -11,9 +12,7 @@ from autoscaler.domain.policy.policy import Driver
 from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.policies import Conditions
 from autoscaler.simulation.study.recipe import draws_of, recipes_of
-from autoscaler.simulation.study.sources.source import trace_file
 from autoscaler.simulation.study.splits import Division, Split
-from autoscaler.simulation.study.trace_file import shipped_trace
 from autoscaler.simulation.study.unthrottled import unthrottled
 
 # GPUs of a node where nothing else is said: the agent changes one GPU at a time anyway,
@@ -22,12 +21,19 @@ GPUS_PER_NODE = {Driver.AGENT: 1, Driver.MIG_MANAGER: 8}
 
 
 def simulate(
-    trace: options.TraceOption = None,
-    profile_column: options.ColumnOption = "",
+    trace: sources.TraceOption = None,
+    profile_column: sources.ColumnOption = "",
+    from_jobs: sources.FromJobsOption = None,
+    from_prometheus: sources.FromPrometheusOption = None,
+    history: sources.HistoryOption = sources.USUAL_HISTORY,
+    pool: sources.PoolOption = "",
+    synthetic: sources.SyntheticOption = None,
+    synthetic_days: sources.SyntheticDaysOption = sources.USUAL_DAYS,
     load: options.LoadOption = "0.5",
     split: options.SplitOption = Split.BASE,
     seed_base: options.SeedBaseOption = 1,
     seeds: options.SeedsOption = 1,
+    gpus: options.GpusOption = None,
     past_days: options.PastDaysOption = "",
     days: options.DaysOption = "",
     peak: options.PeakOption = "",
@@ -46,13 +52,24 @@ def simulate(
     chosen = options.find_model(model)
     division = Division(options.parse_days(past_days), options.parse_days(days))
     seed_range = range(seed_base, seed_base + seeds)
-    draws = draws_of(split, options.parse_loads(load), seed_range, division)
-    source = trace_file(trace or shipped_trace(), profile_column)
+    draws = draws_of(split, options.parse_loads(load), seed_range, division, gpus=gpus)
+    given = load_policy(policy).policy if policy else None
+    wanted = sources.Wanted(
+        trace,
+        profile_column,
+        from_jobs,
+        from_prometheus,
+        history,
+        pool,
+        synthetic,
+        synthetic_days,
+    )
+    source = sources.source_of(wanted, chosen, given)
     comparison = Comparison(
         recipes=recipes_of(source, chosen, draws, peak),
         policies=options.parse_names(policies),
         conditions=Conditions(
-            policy=load_policy(policy).policy if policy else unthrottled(),
+            policy=given or unthrottled(),
             driver=driver,
             gpus_per_node=gpus_per_node or GPUS_PER_NODE[driver],
             closes_by_profile=close_by_profile,

@@ -14,15 +14,19 @@ from autoscaler.simulation.study.splits import Days, Split
 
 USUAL = "autoscaler,static-past,static-hindsight,unpartitioned"
 
-TraceOption = Annotated[
-    Path | None,
-    typer.Option(help="Jobs as CSV, plain or gzip; by default a real trace (openb)."),
-]
-ColumnOption = Annotated[str, typer.Option(help="Column that says what a job asks for.")]
 LoadOption = Annotated[str, typer.Option(help="Loads, e.g. 0.5 or 0.4,0.7.")]
 SplitOption = Annotated[Split, typer.Option(help="How days are divided.")]
 SeedBaseOption = Annotated[int, typer.Option(help="First seed of resampled days.")]
 SeedsOption = Annotated[int, typer.Option(min=1, help="How many seeds.")]
+GpusOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=10_000,
+        help="Size of the fleet; jobs are left out or added until they make the load."
+        " By default the load sets the size.",
+    ),
+]
 PastDaysOption = Annotated[str, typer.Option(help="Days to learn from, e.g. 115:134.")]
 DaysOption = Annotated[str, typer.Option(help="Days to be judged on.")]
 PeakOption = Annotated[str, typer.Option(help="Peaks, e.g. 3g:2.5 or 3g+7g:2.5.")]

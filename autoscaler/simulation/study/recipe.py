@@ -77,7 +77,18 @@ def recipes_of(
 
 
 def draws_of(
-    split: Split, loads: Sequence[float], seeds: Sequence[int], division: Division
+    split: Split,
+    loads: Sequence[float],
+    seeds: Sequence[int],
+    division: Division,
+    *,
+    gpus: int | None = None,
 ) -> list[Draw]:
-    """Return the draws of a split; only resampled ones differ by seed, peaks aside."""
-    return [Draw(split, load, seed, division) for load in loads for seed in seeds]
+    """Return the draws of a split; only resampled ones differ by seed, peaks aside.
+
+    Parameters
+    ----------
+    gpus
+        Size of the fleet; ``None`` for as large as each load needs it to be.
+    """
+    return [Draw(split, load, seed, division, gpus) for load in loads for seed in seeds]

@@ -1,0 +1,128 @@
+"""Where the jobs of ``simulate`` come from: the options that say so."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+
+from autoscaler.adapters.clock import SystemClock
+from autoscaler.cli.sight import progress
+from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.domain.policy.policy import Policy, Prometheus
+from autoscaler.domain.policy.quantity import parse_duration
+from autoscaler.ports import Clock
+from autoscaler.simulation.study.sources.memory import jobs_of
+from autoscaler.simulation.study.sources.named import source_named
+from autoscaler.simulation.study.sources.recorded import Reach, Recorded, recorded
+from autoscaler.simulation.study.sources.source import JobSource
+from autoscaler.simulation.study.sources.synthetic import DAYS, Synthetic, synthetic_named
+
+USUAL_DAYS = DAYS
+USUAL_HISTORY = "21d"
+
+TraceOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Jobs of a CSV file, plain or gzip, or of a trace that is shipped: openb (the"
+        " default), msitp, msitp:CLUSTER, miso.",
+        metavar="FILE|NAME",
+    ),
+]
+FromJobsOption = Annotated[
+    Path | None,
+    typer.Option(help="Jobs of a CSV with arrival, duration and memory.", metavar="FILE"),
+]
+FromPrometheusOption = Annotated[
+    str | None,
+    typer.Option(help="Jobs from the history of requests in a Prometheus.", metavar="URL"),
+]
+HistoryOption = Annotated[
+    str, typer.Option(help="How far that history reaches back, e.g. 21d.")
+]
+PoolOption = Annotated[
+    str,
+    typer.Option(help="Pool of the autoscaler's own metrics; by default the whole cluster."),
+]
+SyntheticOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Drawn jobs: diurnal, ci or inference, or several such as diurnal+ci.",
+        metavar="KINDS",
+    ),
+]
+ColumnOption = Annotated[
+    str,
+    typer.Option(
+        help="What says which profile a job asks for: a column of the file; of openb"
+        " mig_share, mig_strict or mig_v100eq, of msitp whole, mixed_share or mixed_v100eq,"
+        " of miso fit, half or whole."
+    ),
+]
+SyntheticDaysOption = Annotated[int, typer.Option(min=2, max=3660, help="Days of drawn jobs.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which jobs the user asked for."""
+
+    trace: str | None = None
+    column: str = ""
+    from_jobs: Path | None = None
+    from_prometheus: str | None = None
+    history: str = USUAL_HISTORY
+    pool: str = ""
+    synthetic: str | None = None
+    synthetic_days: int = USUAL_DAYS
+
+
+def source_of(wanted: Wanted, model: GpuModel, policy: Policy | None) -> JobSource:
+    """Return the source of the jobs; ConfigError when there is more than one, or none there."""
+    given = {
+        "--trace": wanted.trace,
+        "--from-jobs": wanted.from_jobs,
+        "--from-prometheus": wanted.from_prometheus,
+        "--synthetic": wanted.synthetic,
+    }
+    named = [option for option, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise typer.BadParameter(f"{named[0]} and {named[1]} both say where jobs come from")
+    if wanted.column and named and named != ["--trace"]:
+        raise typer.BadParameter(f"--profile-column says nothing about {named[0]}")
+    if wanted.from_jobs is not None:
+        return jobs_of(wanted.from_jobs)
+    if wanted.from_prometheus is not None:
+        return history_from(wanted, model, policy, SystemClock())
+    if wanted.synthetic is not None:
+        drawn = synthetic_named(wanted.synthetic)
+        return Synthetic(drawn.parts, wanted.synthetic_days)
+    return source_named(wanted.trace or "openb", wanted.column)
+
+
+def history_from(
+    wanted: Wanted, model: GpuModel, policy: Policy | None, clock: Clock
+) -> Recorded:
+    """Return the jobs that a Prometheus knows of; credentials are those of the policy."""
+    from autoscaler.adapters.prometheus.history import PrometheusPast
+
+    url = wanted.from_prometheus or ""
+    settings = _settings(url, None if policy is None else policy.prometheus)
+    try:
+        history_s = parse_duration(wanted.history)
+    except ValueError as error:
+        raise ConfigError(f"--history: {error}") from error
+    reach = Reach(clock.now_s(), history_s, wanted.pool)
+    with progress("asking Prometheus for the past"):
+        return recorded(PrometheusPast(settings, clock), url, model, reach)
+
+
+def _settings(url: str, known: Prometheus | None) -> Prometheus:
+    try:
+        settings = Prometheus(url=url)
+    except ValidationError as error:
+        raise ConfigError(
+            f"--from-prometheus: {url!r} is no address like http://prometheus:9090"
+        ) from error
+    return settings if known is None else known.model_copy(update={"url": settings.url})
