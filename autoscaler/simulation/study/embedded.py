@@ -108,7 +108,8 @@ class Pace:
         self.changes += len(outcome.records)
         # Samples get newer without a word of the API, and open rollouts wait for them.
         is_waiting = self.sees_metrics and bool(outcome.journals)
-        self._due_s = 0.0 if is_waiting else outcome.due_s
+        soon_s = outcome.started_s + self.interval_s
+        self._due_s = min(soon_s, outcome.due_s) if is_waiting else outcome.due_s
         for error in outcome.errors:
             self.errors[error] = self.errors.get(error, 0) + 1
         if outcome.decision is Decision.PLANNED and outcome.plan is not None:
