@@ -3,9 +3,9 @@
 from autoscaler.adapters.policy_file import load_policy
 from autoscaler.agent.wiring import new_agent
 from autoscaler.cli import simulate_options as options
+from autoscaler.cli import simulate_report as files
 from autoscaler.cli import simulate_sources as sources
 from autoscaler.cli.output import Form, emit
-from autoscaler.cli.simulate_report import ReportOption, require_folder, write_report
 from autoscaler.cli.simulate_run import run_all
 from autoscaler.cli.simulate_view import draw_results
 from autoscaler.domain.policy.policy import Driver
@@ -44,11 +44,13 @@ def simulate(
     gpus_per_node: options.NodeOption = None,
     close_by_profile: options.ClosingOption = False,
     processes: options.ProcessesOption = 1,
-    report: ReportOption = None,
+    report: files.ReportOption = None,
+    png: files.PngOption = None,
     form: options.OutputOption = Form.TABLE,
 ) -> None:
     """Run policies on the jobs of a trace, and compare how long jobs take."""
-    require_folder(report)
+    files.require_folder(report)
+    files.require_pictures(png)
     chosen = options.find_model(model)
     division = Division(options.parse_days(past_days), options.parse_days(days))
     seed_range = range(seed_base, seed_base + seeds)
@@ -78,6 +80,8 @@ def simulate(
     )
     results = run_all(comparison, processes)
     if report is not None:
-        write_report(report, comparison, results)
+        files.write_report(report, comparison, results)
+    if png is not None:
+        files.write_pictures(png, results)
     document: dict[str, object] = {"runs": [run for r in results for run in r.figures]}
     emit(document, form, draw=lambda out, wide: draw_results(out, results, wide=wide))

@@ -1,6 +1,7 @@
 """Files that ``simulate`` writes of what it has run: a page, and pictures."""
 
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,30 @@ ReportOption = Annotated[
     Path | None,
     typer.Option(help="Write a page for a browser; it needs no network.", metavar="FILE"),
 ]
+PngOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--png", help="Write pictures into a folder (needs matplotlib).", metavar="DIR"
+    ),
+]
+
+
+def require_pictures(folder: Path | None) -> None:
+    """Refuse pictures that cannot be drawn before anything runs."""
+    require_folder(folder)
+    if folder is not None and find_spec("matplotlib") is None:
+        raise ConfigError("--png needs matplotlib: install mig-autoscaler[pictures]")
+
+
+def write_pictures(folder: Path, results: Sequence[CaseResult]) -> None:
+    """Write the pictures; ConfigError when that cannot be done."""
+    from autoscaler.simulation.study.report.images import draw_study
+
+    try:
+        folder.mkdir(exist_ok=True)
+        draw_study(results, folder)
+    except OSError as error:
+        raise ConfigError(f"{folder}: cannot be written: {error.strerror}") from error
 
 
 def require_folder(path: Path | None) -> None:

@@ -48,6 +48,27 @@ def test_a_page_without_a_folder_is_refused_before_anything_runs(shell, trace, t
     assert result.err == f"error: {page}: cannot be written: there is no folder {page.parent}\n"
 
 
-def test_help_tells_of_the_page(shell):
-    """Under its own name."""
-    assert "--report FILE" in shell.run("simulate", "--help").out
+def test_pictures_are_written_into_a_folder(shell, trace, tmp_path):
+    """It is made if it is not there; the page and the pictures go together."""
+    folder, page = tmp_path / "png", tmp_path / "study.html"
+    given = ("--png", str(folder), "--report", str(page), "--policies", "static-past,hedged")
+    assert shell.run("simulate", *trace, *given).code == 0
+    names = sorted(file.name for file in folder.iterdir())
+    assert "ratios-hedged.png" in names
+    assert "jobs.csv-profile-base-load-0.004-layout-hedged.png" in names
+    assert page.exists()
+
+
+def test_pictures_without_a_parent_are_refused_before_anything_runs(shell, trace, tmp_path):
+    """As the page is."""
+    folder = tmp_path / "none" / "png"
+    result = shell.run("simulate", *trace, "--png", str(folder))
+    assert (result.code, result.out) == (65, "")
+    assert "there is no folder" in result.err
+
+
+def test_help_tells_of_the_files(shell):
+    """Under their own names."""
+    text = shell.run("simulate", "--help").out
+    assert "--report FILE" in text
+    assert "--png DIR" in text

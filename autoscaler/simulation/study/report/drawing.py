@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from plotly import graph_objects as go
 from plotly.subplots import make_subplots
 
-from autoscaler.simulation.colors import EMPTY, OFF, color_of
+from autoscaler.simulation.colors import EMPTY, color_of
 from autoscaler.simulation.page import styled
 from autoscaler.simulation.study.outcome import Outcome
 from autoscaler.simulation.study.report.curves import busy_curve, lost_curve, queue_curves
+from autoscaler.simulation.study.report.look import GAP, MOST_GPUS, TIME, policy_color
 from autoscaler.simulation.study.report.steps import Steps, thinned
 from autoscaler.simulation.study.report.tracks import (
     Block,
@@ -25,12 +26,6 @@ from autoscaler.simulation.study.report.tracks import (
 )
 from autoscaler.simulation.study.splits import DAY_S, Case
 
-# Told apart by people who see colors otherwise, too.
-POLICY_COLORS = ("#0072b2", "#5f6670", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-TIME = "days from the start of the run"
-MOST_GPUS = 32
-# Between two GPUs, in memory slices.
-GAP = 1.5
 PIXELS_PER_SLICE = 5
 Numbers = NDArray[np.float32]
 
@@ -214,11 +209,6 @@ def _line(policy: str, steps: Steps, place: int, row: int) -> go.Scatter:
         mode="lines",
         line={"color": policy_color(place), "width": 1.4, "shape": "hv"},
     )
-
-
-def policy_color(place: int) -> str:
-    """Return the color of the first, second, … policy."""
-    return POLICY_COLORS[place] if place < len(POLICY_COLORS) else OFF
 
 
 def _timed(figure: go.Figure, case: Case) -> go.Figure:

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from autoscaler.simulation.page import get_plotlyjs
-from autoscaler.simulation.study.report import drawing
 from autoscaler.simulation.study.report.drawing import draw_layout, draw_queues
+from autoscaler.simulation.study.report.look import MOST_GPUS
 from autoscaler.simulation.study.report.page import duration_text, render_study
 from tests.studies import ONE, THREE, WHOLE
 from tests.study_results import case_of, exact, result_of, static
@@ -86,7 +86,7 @@ def test_what_is_left_out_is_told():
     rows = [(100 * k, 60 + k, ONE) for k in range(9)]
     case = case_of(*rows, gpus=40)
     drawn = draw_layout(exact(case, *[{ONE: 7}] * 40), case, 5)
-    assert drawn.notes[0] == f"The first {drawing.MOST_GPUS} of 40 GPUs are drawn."
+    assert drawn.notes[0] == f"The first {MOST_GPUS} of 40 GPUs are drawn."
     assert drawn.notes[1].startswith("4 jobs that lasted less than")
     bars = [trace for trace in drawn.figure.data if trace.type == "bar"]
     assert len(bars[0].x) == 5

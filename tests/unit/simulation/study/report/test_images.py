@@ -1,0 +1,67 @@
+"""Pictures as files: which there are, and that the same results give the same bytes."""
+
+import struct
+
+import pytest
+
+from autoscaler.simulation.study.report.images import (
+    RatioPoint,
+    draw_ratios,
+    draw_study,
+    ratio_points,
+)
+from tests.studies import ONE, THREE, WHOLE
+from tests.study_results import case_of, exact, result_of, static
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def result():
+    case = case_of((0, 600, THREE), (60, 600, THREE), (90, 60, ONE), name="a b/c: d")
+    halves = exact(case, {THREE: 1, ONE: 3})
+    bound = type(halves)("free-repack", halves.jobs, halves.ended_s)
+    return result_of(case, halves, static(case, {WHOLE: 1}), bound)
+
+
+def size_of(content):
+    return struct.unpack(">II", content[16:24])
+
+
+def test_each_case_has_its_pictures(tmp_path):
+    """Names that any file system takes; a bound that tells no layout has none."""
+    files = draw_study([result()], tmp_path)
+    assert [file.name for file in files] == [
+        "ratios-autoscaler.png",
+        "ratios-free-repack.png",
+        "a-b-c-d-waits.png",
+        "a-b-c-d-queues.png",
+        "a-b-c-d-layout-autoscaler.png",
+        "a-b-c-d-layout-static-past.png",
+    ]
+    assert all(file.read_bytes().startswith(PNG) for file in files)
+    assert all(size_of(file.read_bytes())[0] == 960 for file in files)
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path):
+    """No date and no version gets in."""
+    first = {file: file.read_bytes() for file in draw_study([result()], tmp_path)}
+    again = {file: file.read_bytes() for file in draw_study([result()], tmp_path)}
+    assert first == again
+    assert not any(word in text for text in first.values() for word in (b"tEXt", b"tIME"))
+
+
+def test_points_are_the_ratios_of_the_cases():
+    """Completion of 600, 1140 and 60 s against 600, 1140 and 1170 s."""
+    points = ratio_points([result()])
+    assert list(points) == ["autoscaler", "free-repack"]
+    (point,) = points["autoscaler"]
+    assert (point.line, point.load) == ("mig_share", 0.5)
+    assert point.ratio == pytest.approx(1800 / 2910)
+
+
+def test_an_interval_that_does_not_hold_its_value_is_drawn(tmp_path):
+    """A bootstrap may give one; a bar of negative length would be an error."""
+    file = tmp_path / "ratios.png"
+    points = [RatioPoint("A", 0.5, 1.0, 0.8, 0.9), RatioPoint("A", 0.7, 0.9)]
+    draw_ratios(points, file, policy="autoscaler")
+    assert file.read_bytes().startswith(PNG)
