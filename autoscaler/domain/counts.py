@@ -1,6 +1,6 @@
 """Profile counts: how many of each named thing, without placements."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from typing import Self
 
 
@@ -37,6 +37,14 @@ class Counts(Mapping[str, int]):
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def items(self) -> ItemsView[str, int]:
+        """Return names with their numbers, in order; faster than what a mapping inherits."""
+        return self._items.items()
+
+    def values(self) -> ValuesView[int]:
+        """Return the numbers in the order of their names."""
+        return self._items.values()
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Counts):

@@ -220,8 +220,10 @@ def with_hosts(fleet: Fleet, wants: Sequence[Want], most: int = MAX_HOSTS) -> Fl
     kinds: list[NodeKind] = []
     members: list[Members] = []
     left, unhosted = most, 0
+    whole = {i for i, want in enumerate(wants) if not want.is_divisible}
+    in_zone = [[wants[i] for i in zone.wants if i in whole] for zone in fleet.zones]
     for kind, own in zip(fleet.kinds, fleet.members, strict=True):
-        useful = min(kind.number, _requests_for(kind, fleet.zones[kind.zone], wants))
+        useful = min(kind.number, _requests_for(kind, in_zone[kind.zone]))
         hosts = min(useful, left)
         left -= hosts
         unhosted += useful - hosts
@@ -234,13 +236,21 @@ def with_hosts(fleet: Fleet, wants: Sequence[Want], most: int = MAX_HOSTS) -> Fl
     return Fleet(fleet.zones, tuple(kinds), tuple(members), unhosted)
 
 
-def _requests_for(kind: NodeKind, zone: Zone, wants: Sequence[Want]) -> int:
+def _requests_for(kind: NodeKind, wants: Iterable[Want]) -> int:
     """Count the requests for one node that a node of the kind might take some day."""
-    whole = [wants[i] for i in zone.wants if not wants[i].is_divisible]
-    if not whole:
-        return 0
-    most = potential_of(kind)
-    return sum(want.number for want in whole if most.covers(want.bundle))
+    most: dict[str, int] = {}
+    total = 0
+    for want in wants:
+        for name, number in want.bundle.items():
+            if name not in most:
+                most[name] = _most(kind, name)
+            if most[name] < number:
+                break
+        else:
+            total += want.number
+        if total >= kind.number:
+            break
+    return total
 
 
 def potential_of(kind: NodeKind) -> Counts:
@@ -257,12 +267,13 @@ def potential_of(kind: NodeKind) -> Counts:
 
 
 def _most(kind: NodeKind, name: str) -> int:
-    def gain(option: Option) -> int:
-        return dict(option.gains).get(name, 0)
+    gained = sum(g.number * _most_gained(g.options, name) for g in kind.gpus)
+    return kind.free[name] + max(gained, _most_gained(kind.node_options, name))
 
-    gained = sum(g.number * max(0, *map(gain, g.options)) for g in kind.gpus if g.options)
-    at_once = max(map(gain, kind.node_options), default=0)
-    return kind.free[name] + max(gained, at_once)
+
+def _most_gained(options: Iterable[Option], name: str) -> int:
+    gains = (gain for option in options for own, gain in option.gains if own == name)
+    return max(0, max(gains, default=0))
 
 
 def zones_in(pool: str, zones: tuple[Zone, ...]) -> frozenset[int]:

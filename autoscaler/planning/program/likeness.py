@@ -1,10 +1,14 @@
 """Likeness: what makes GPUs alike for the program, so that they count together."""
 
+from operator import attrgetter
+
 from autoscaler.domain.fleet.snapshot import Gpu
 from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.domain.policy.policy import Driver
 from autoscaler.planning.program.departure import Likeness
 from autoscaler.planning.program.targets import pinned_of
+
+PARTS = attrgetter("start", "size", "profile")
 
 State = tuple[
     tuple[tuple[str, int], ...],
@@ -34,4 +38,4 @@ def state_of(gpu: Gpu, driver: Driver) -> State:
 
 
 def _placements(geometry: Geometry) -> tuple[tuple[int, int, str], ...]:
-    return tuple((i.start, i.size, i.profile) for i in geometry.instances)
+    return tuple(map(PARTS, geometry.instances))

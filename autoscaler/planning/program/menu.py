@@ -145,8 +145,9 @@ class Menus:
             cost = self.prices.of_gpu(gpu, node, zone, emptying)
             for gains, target in chosen:
                 option = self._option(gains, cost, gpu, emptying)
-                waits = option.must_wait or bool(node.unseen)
-                menu.append((replace(option, must_wait=waits), target, cost))
+                if node.unseen:
+                    option = replace(option, must_wait=True)
+                menu.append((option, target, cost))
         return GpuMenu(
             key,
             tuple(option for option, _, _ in menu),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.fleet.snapshot import FleetNode, Gpu
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.mig.resource import supply_of
 from autoscaler.domain.mig.strategy import Strategy
 from autoscaler.planning.program.cost import NOTHING, Cost
@@ -39,6 +40,7 @@ class Prices:
     worth: Worth
     margins: Margins
     _supplies: dict[Counts, Counts] = field(default_factory=dict)
+    _spare: dict[tuple[str, Counts, Counts], tuple[int, Counts]] = field(default_factory=dict)
 
     def supply(self, counts: Counts) -> Counts:
         """Return what a GPU with these instances offers, by resource name."""
@@ -58,13 +60,12 @@ class Prices:
         if node.model is None:
             return NOTHING
         closed_s = self.out_of_service_s[node.pool]
-        slices = {p.name: p.compute_slices for p in node.model.profiles}
-        held = sum(slices.get(name, 0) * number for name, number in gpu.held.items())
-        used = self._used_slices(self.supply(gpu.counts.minus(gpu.held)), zone)
-        free = max(0.0, max(0, node.model.compute_slices - held) - used)
+        left, supply = self._left(gpu, node.model)
+        free = max(0.0, left - self._used_slices(supply, zone))
         margin = self.margins.of_gpu(node.name, gpu.index)
         if emptying is None:
             return Cost(out_of_service=closed_s * free).with_margin(margin)
+        slices = {p.name: p.compute_slices for p in node.model.profiles}
         leaving = sum(slices.get(n, 0) * number for n, number in emptying.leaving.items())
         wait_s, chance = emptying.drain.wait_s, emptying.drain.chance
         elsewhere = self.of_closing(node, zone).out_of_service / closed_s
@@ -72,6 +73,16 @@ class Prices:
         # Of several attempts one succeeds, and each of them waits.
         out = closed_s * (free + leaving) + waited / chance
         return Cost(out_of_service=out).plus(emptying.cost).with_margin(margin)
+
+    def _left(self, gpu: Gpu, model: GpuModel) -> tuple[int, Counts]:
+        """Return the slices that nobody holds, and the free instances among them."""
+        key = (model.key, gpu.counts, gpu.held)
+        if key not in self._spare:
+            slices = {p.name: p.compute_slices for p in model.profiles}
+            held = sum(slices.get(name, 0) * number for name, number in gpu.held.items())
+            left = max(0, model.compute_slices - held)
+            self._spare[key] = left, self.supply(gpu.counts.minus(gpu.held))
+        return self._spare[key]
 
     def of_closing(self, node: FleetNode, zone: int) -> Cost:
         """Return the price of closing a node: what waiting requests would use there."""

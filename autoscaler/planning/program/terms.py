@@ -81,7 +81,10 @@ def shares_of(
 
     Each group is spread evenly over all free instances that it may take.
     """
-    free: dict[str, Counts] = {node.name: free_of(node) for node in nodes}
+    free: dict[str, dict[str, int]] = {}
+    for node in nodes:
+        for name, number in free_of(node).items():
+            free.setdefault(name, {})[node.name] = number
     available: dict[tuple[frozenset[str], str], int] = {}
     shares: dict[tuple[int, str], float] = {}
     zones_for: dict[frozenset[str], set[int]] = {}
@@ -91,7 +94,8 @@ def shares_of(
         for name, number in bundle_of(group).items():
             key = (group.eligible, name)
             if key not in available:
-                available[key] = sum(free[n][name] for n in group.eligible if n in free)
+                own = free.get(name, {})
+                available[key] = sum(own[n] for n in own.keys() & group.eligible)
             if not available[key]:
                 continue
             for zone in zones_for[group.eligible]:

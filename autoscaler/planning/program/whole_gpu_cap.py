@@ -42,6 +42,8 @@ def cap_rules(
     """
     if cap == OFF or pool.strategy is not Strategy.MIXED:
         return ()
+    if not any(own == pool.name for own, _ in home):
+        return ()
     nodes = [n for n in snapshot.nodes if n.pool == pool.name and not n.reserved]
     present = instances_of(nodes)
     floors = active_floors(pool, now_s)
