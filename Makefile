@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest
 # Where tools live that tests use and pip cannot give (kubectl, prometheus).
 export PATH := $(CURDIR)/.tools/bin:$(PATH)
 
-.PHONY: help setup demo test chaos check fmt bench record tools ci lock
+.PHONY: help setup demo test chaos check fmt bench record evaluate quality tools ci lock
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## (.*)/  \1|\2/' | column -t -s '|'
@@ -62,6 +62,12 @@ record: $(VENV)/.test  ## Write what is generated anew: schemas, manifests, the 
 	$(BIN)/mig-autoscaler $$(sed -n 's/^\$$ mig-autoscaler \(plan --from docs.*\)/\1/p' README.md) | $(BIN)/python tools/readme.py plan
 	$(BIN)/mig-autoscaler demo --no-live | $(BIN)/python tools/readme.py demo
 
+evaluate: $(VENV)/.test  ## Judge decisions on all cases, for hours; goes on where it stopped
+	$(BIN)/python -m autoscaler.cli.evaluate simulations/results docs/decision-quality.md $(EVALUATE_ARGS)
+
+quality: $(VENV)/.test  ## Write docs/decision-quality.md from simulations/results
+	$(BIN)/python -m autoscaler.cli.evaluate simulations/results docs/decision-quality.md --page-only
+
 tools: $(VENV)/bin/python  ## Install kubectl and Prometheus where they are missing (as root: Debian packages)
 	tools/install.sh
 
@@ -72,6 +78,6 @@ ci: tools check  ## What CI runs: checks and all tests, nothing skipped for a mi
 lock: $(VENV)/bin/python  ## Write the lock files anew
 	$(PIP) install pip-tools
 	$(COMPILE) --extra simulation --extra build -o requirements/demo.lock pyproject.toml
-	$(COMPILE) --extra simulation --extra build --extra sweep --extra dev -c requirements/demo.lock -o requirements/test.lock pyproject.toml
+	$(COMPILE) --extra simulation --extra build --extra sweep --extra pictures --extra dev -c requirements/demo.lock -o requirements/test.lock pyproject.toml
 	$(COMPILE) -c requirements/demo.lock -o requirements/run.lock pyproject.toml
 	$(COMPILE) -c requirements/demo.lock -o requirements/build.lock requirements/build.in

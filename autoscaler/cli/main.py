@@ -83,8 +83,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     names = given[:1] if given[:1] and given[0] in COMMANDS else list(COMMANDS)
+    return run_app(make_app(names), given)
+
+
+def run_app(app: typer.Typer, arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code; errors are a line each, never a traceback."""
     try:
-        return invoke(make_app(names), given)
+        return invoke(app, arguments)
     except UsageError as error:
         if isinstance(error, Shown):
             error.show()

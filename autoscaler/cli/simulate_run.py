@@ -1,9 +1,16 @@
 """Runs the cases of ``simulate``, and shows how far they are."""
 
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from autoscaler.adapters.dask_cluster import dask_pool
 from autoscaler.cli.output import console
 from autoscaler.simulation.study.comparison import CaseResult, Comparison, compare
+from autoscaler.simulation.study.sweep import HERE, Workers
 
 
 def run_all(comparison: Comparison, processes: int) -> tuple[CaseResult, ...]:
@@ -17,3 +24,16 @@ def progress_bar() -> Progress:
     """Return a bar that is gone when all is done."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     return Progress(*columns, TimeElapsedColumn(), console=console(stderr=True), transient=True)
+
+
+@contextmanager
+def workers_of(processes: int, dask: str = "") -> Iterator[Workers]:
+    """Yield who runs the cases of a sweep: a cluster, processes, or this one."""
+    if dask:
+        with dask_pool(dask) as (pool, number):
+            yield Workers(pool, number)
+    elif processes > 1:
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as local:
+            yield Workers(local, processes)
+    else:
+        yield HERE

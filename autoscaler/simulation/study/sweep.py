@@ -80,7 +80,12 @@ def entries_of(comparison: Comparison, folder: Path) -> tuple[Entry, ...]:
 
 
 def sweep(
-    entries: Sequence[Entry], code: str, workers: Workers = HERE, told: Told | None = None
+    entries: Sequence[Entry],
+    code: str,
+    workers: Workers = HERE,
+    told: Told | None = None,
+    *,
+    keep: Callable[[Json], Json] = lambda document: document,
 ) -> int:
     """Run what is not done yet, and write each case as soon as it is; return how many.
 
@@ -90,6 +95,8 @@ def sweep(
         What the results are made by.
     told
         Is told of each case that was run.
+    keep
+        Returns what is kept of a case; all by default.
 
     Raises
     ------
@@ -100,7 +107,7 @@ def sweep(
     problems: list[tuple[str, AutoscalerError]] = []
     for entry, future in _runs(missing, workers):
         try:
-            document = {**future.result(), "inputs": entry.inputs(), "code": code}
+            document = {**keep(future.result()), "inputs": entry.inputs(), "code": code}
         except BrokenExecutor as error:
             raise AutoscalerError("a process has died; what is done is kept") from error
         except AutoscalerError as error:

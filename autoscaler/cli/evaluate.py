@@ -1,0 +1,100 @@
+"""The evaluation of decisions: ``python -m autoscaler.cli.evaluate RESULTS PAGE``.
+
+Without ``--page-only`` it runs what is missing first, which takes hours. A case that is
+there, from the same inputs and by the same code, is not run again.
+"""
+
+import sys
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from autoscaler.agent.wiring import new_agent
+from autoscaler.cli.main import run_app
+from autoscaler.cli.simulate_run import workers_of
+from autoscaler.domain.errors import ConfigError
+from autoscaler.simulation.study.evaluation.kept import read_cases, slim
+from autoscaler.simulation.study.evaluation.page import page_of
+from autoscaler.simulation.study.evaluation.rows import Planned, planned
+from autoscaler.simulation.study.figures import Json
+from autoscaler.simulation.study.sweep import Entry, Workers, code_version, is_done, sweep
+
+
+def evaluate(
+    results: Annotated[Path, typer.Argument(help="Folder of results, one file a case.")],
+    page: Annotated[Path, typer.Argument(help="Page to write from them.")],
+    page_only: Annotated[
+        bool, typer.Option("--page-only", help="Run nothing, write the page.")
+    ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Run only cases with this in row/part/name, e.g. agent/base."),
+    ] = None,
+    first: Annotated[
+        int | None, typer.Option(min=0, help="Run only so many of those that are missing.")
+    ] = None,
+    processes: Annotated[int, typer.Option(min=1, help="Cases to run at once.")] = 1,
+    dask: Annotated[str, typer.Option(help="Address of a Dask cluster to run them on.")] = "",
+) -> None:
+    """Run what is missing of the evaluation, and write the page from what there is."""
+    cases = planned(results, new_agent)
+    try:
+        if not page_only:
+            chosen = wanted(cases, only or [])
+            with workers_of(processes, dask) as workers:
+                run_missing(chosen, workers, first)
+    finally:
+        # What was run before an error, or before somebody had enough, is shown too.
+        page.write_text(page_of(read_cases(cases)), encoding="utf-8")
+
+
+def wanted(cases: Sequence[Planned], only: Sequence[str]) -> list[Planned]:
+    """Return the cases whose name has one of some texts in it; ConfigError when none has."""
+    found = [case for case in cases if not only or any(text in name_of(case) for text in only)]
+    if not found:
+        raise ConfigError(f"--only {', '.join(only)}: no case is called so")
+    return found
+
+
+def name_of(case: Planned) -> str:
+    """Return row, part and name of a case."""
+    return f"{case.row.value}/{case.part.value}/{case.entry.path.stem}"
+
+
+def run_missing(cases: Sequence[Planned], workers: Workers, first: int | None = None) -> int:
+    """Run what is not there yet, a line each on standard error; return how many."""
+    code = code_version()
+    missing = [case for case in cases if not is_done(case.entry, code)][:first]
+    names = {case.entry.path: name_of(case) for case in missing}
+    number = count(1)
+
+    def told(entry: Entry, document: Json) -> None:
+        place, ratios = f"{next(number)}/{len(missing)}", " ".join(_ratios(document))
+        sys.stderr.write(f"{place} {names[entry.path]}: {ratios}\n")
+        sys.stderr.flush()
+
+    return sweep([case.entry for case in missing], code, workers, told, keep=slim)
+
+
+def _ratios(document: Json) -> list[str]:
+    runs = document["runs"]
+    found = []
+    for run in runs if isinstance(runs, list) else ():
+        own = run.get("versusStaticPast") or {}
+        if run["policy"] != "static-past":
+            found.append(f"{run['policy']} {own.get('ratio')}")
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run as a program of its own and return the exit code."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command()(evaluate)
+    return run_app(app, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

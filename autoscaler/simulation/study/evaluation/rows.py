@@ -1,0 +1,210 @@
+"""Which cases the evaluation has, and in which order they are run.
+
+A row is a way to act on a fleet, a part is a set of cases. What tells most comes first, so
+that an evaluation that was stopped early has said the most that it could.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from autoscaler.domain.mig.profile import GpuModel, load_models
+from autoscaler.domain.policy.policy import Driver, Policy
+from autoscaler.simulation.controllers.agents import AgentFactory
+from autoscaler.simulation.study.comparison import Comparison
+from autoscaler.simulation.study.evaluation.policies import default_in_force, nightly
+from autoscaler.simulation.study.policies import POLICIES, Conditions
+from autoscaler.simulation.study.recipe import CaseRecipe
+from autoscaler.simulation.study.sources.source import TraceFile
+from autoscaler.simulation.study.splits import Days, Division, Draw, Split
+from autoscaler.simulation.study.sweep import Entry, entries_of
+from autoscaler.simulation.study.trace_file import shipped_trace
+from autoscaler.simulation.study.unthrottled import unthrottled
+
+A, C = "mig_share", "mig_v100eq"
+# The letters under which the columns go in short.
+RULES = {A: "A", C: "C"}
+MODEL_KEY = "a100-40gb"
+DIVISION = Division(Days(115, 134), Days(134, 149))
+
+# Loads and columns, those first in which policies differ most. Load 0.95 of rule A would
+# be the fleet of 0.9 again.
+SINGLES = (
+    (C, 0.5),
+    (A, 0.7),
+    (C, 0.4),
+    (A, 0.5),
+    (C, 0.6),
+    (A, 0.9),
+    (C, 0.7),
+    (A, 0.4),
+    (C, 0.3),
+    (A, 0.6),
+    (C, 0.8),
+    (A, 0.8),
+    (C, 0.95),
+    (A, 0.3),
+)
+RESAMPLED_LOADS = (0.5, 0.7, 0.4, 0.9)
+PEAK_LOADS = (0.5, 0.7, 0.3)
+PEAKS = ("3g:2.5", "3g+7g:2.5", "7g:2.5", "1g:2.5")
+# No constant of the planner was chosen with these in sight.
+SEED_BASE, SEEDS, FIRST_SEEDS = 9001, 20, 5
+USUAL = ("autoscaler", "static-past", "static-hindsight", "unpartitioned")
+PEERS = tuple(name for name in POLICIES if name not in ("autoscaler", "hedged"))
+
+
+class Part(StrEnum):
+    """A set of cases."""
+
+    BASE = "base"
+    SWAPPED = "swapped"
+    PEAKS = "peaks"
+    RESAMPLED = "resampled"
+
+
+class Row(StrEnum):
+    """A way to act on a fleet; its results are in a folder of this name."""
+
+    AGENT = "agent"
+    CLOSING = "agent-close-by-profile"
+    MIG_MANAGER = "mig-manager"
+    NIGHTLY = "nightly"
+    DEFAULT = "default"
+    PEERS = "peers"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a row acts.
+
+    Parameters
+    ----------
+    title
+        In words.
+    policy
+        Policy of the autoscaler.
+    policies
+        What is run on each case.
+    """
+
+    title: str
+    policy: Policy
+    driver: Driver = Driver.AGENT
+    gpus_per_node: int = 1
+    closes_by_profile: bool = False
+    policies: tuple[str, ...] = USUAL
+
+
+WAYS = {
+    Row.AGENT: Way("Agent driver, one GPU a node, the scheduler binds first", unthrottled()),
+    Row.CLOSING: Way(
+        "The same, and what becomes free waits for the next look",
+        unthrottled(),
+        closes_by_profile=True,
+    ),
+    Row.MIG_MANAGER: Way(
+        "MIG manager, eight GPUs a node, eviction off",
+        unthrottled(),
+        driver=Driver.MIG_MANAGER,
+        gpus_per_node=8,
+    ),
+    Row.NIGHTLY: Way("Agent driver, GPUs in use are changed from 1 to 3 at night", nightly()),
+    Row.DEFAULT: Way(
+        "The default policy in mode auto, MIG manager, eight GPUs a node",
+        default_in_force(),
+        driver=Driver.MIG_MANAGER,
+        gpus_per_node=8,
+    ),
+    Row.PEERS: Way("What others do, in the light simulator", unthrottled(), policies=PEERS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Cases of one part of a row; of resampled ones those of some seeds."""
+
+    row: Row
+    part: Part
+    seeds: range = range(SEED_BASE, SEED_BASE + 1)
+
+
+EARLY = range(SEED_BASE, SEED_BASE + FIRST_SEEDS)
+LATE = range(SEED_BASE + FIRST_SEEDS, SEED_BASE + SEEDS)
+STEPS = (
+    Step(Row.AGENT, Part.BASE),
+    Step(Row.AGENT, Part.SWAPPED),
+    Step(Row.AGENT, Part.PEAKS),
+    Step(Row.AGENT, Part.RESAMPLED, EARLY),
+    Step(Row.PEERS, Part.BASE),
+    Step(Row.CLOSING, Part.BASE),
+    Step(Row.MIG_MANAGER, Part.BASE),
+    Step(Row.NIGHTLY, Part.BASE),
+    Step(Row.DEFAULT, Part.BASE),
+    Step(Row.AGENT, Part.RESAMPLED, LATE),
+    Step(Row.NIGHTLY, Part.SWAPPED),
+    Step(Row.CLOSING, Part.SWAPPED),
+    Step(Row.CLOSING, Part.PEAKS),
+    Step(Row.MIG_MANAGER, Part.PEAKS),
+    Step(Row.NIGHTLY, Part.PEAKS),
+    Step(Row.CLOSING, Part.RESAMPLED, EARLY),
+    Step(Row.NIGHTLY, Part.RESAMPLED, EARLY),
+    Step(Row.CLOSING, Part.RESAMPLED, LATE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One case of the evaluation."""
+
+    row: Row
+    part: Part
+    entry: Entry
+
+
+def planned(folder: Path, agent: AgentFactory | None = None) -> list[Planned]:
+    """Return all cases in the order in which they are run, each with its file in a folder."""
+    return [
+        Planned(step.row, step.part, entry)
+        for step in STEPS
+        for entry in entries_of(_comparison(step, agent), folder / step.row.value)
+    ]
+
+
+def recipes_of_step(step: Step) -> Iterator[CaseRecipe]:
+    """Yield the cases of a step, those that tell most first."""
+    if step.part is Part.PEAKS:
+        for load in PEAK_LOADS:
+            for peak in PEAKS:
+                for column in (C, A):
+                    yield _recipe(column, Draw(Split.BASE, load, 1, DIVISION), peak)
+    elif step.part is Part.RESAMPLED:
+        for seed in step.seeds:
+            for load in RESAMPLED_LOADS:
+                for column in (C, A):
+                    yield _recipe(column, Draw(Split.RESAMPLED, load, seed, DIVISION))
+    else:
+        split = Split.BASE if step.part is Part.BASE else Split.SWAPPED
+        for column, load in SINGLES:
+            yield _recipe(column, Draw(split, load, 1, DIVISION))
+
+
+def _comparison(step: Step, agent: AgentFactory | None) -> Comparison:
+    way = WAYS[step.row]
+    conditions = Conditions(
+        policy=way.policy,
+        driver=way.driver,
+        gpus_per_node=way.gpus_per_node,
+        closes_by_profile=way.closes_by_profile,
+        agent=agent,
+    )
+    return Comparison(tuple(recipes_of_step(step)), way.policies, conditions)
+
+
+def _recipe(column: str, draw: Draw, peak: str = "") -> CaseRecipe:
+    return CaseRecipe(TraceFile(shipped_trace(), column), _model(), draw, peak)
+
+
+def _model() -> GpuModel:
+    return next(model for model in load_models() if model.key == MODEL_KEY)

@@ -1,0 +1,63 @@
+"""The evaluation as a program."""
+
+import json
+
+import pytest
+
+from autoscaler.cli.evaluate import main, run_missing
+from autoscaler.simulation.study.comparison import Comparison
+from autoscaler.simulation.study.evaluation.rows import Part, Planned, Row
+from autoscaler.simulation.study.policies import Conditions
+from autoscaler.simulation.study.recipe import CaseRecipe
+from autoscaler.simulation.study.sources.source import TraceFile
+from autoscaler.simulation.study.splits import Days, Division, Draw, Split
+from autoscaler.simulation.study.sweep import HERE, Entry
+from autoscaler.simulation.study.unthrottled import unthrottled
+from tests.studies import MODEL
+
+
+def test_a_page_is_written_from_results_alone(tmp_path):
+    """Nothing is run."""
+    page = tmp_path / "page.md"
+    assert main([str(tmp_path / "results"), str(page), "--page-only"]) == 0
+    assert "0 of 582 planned cases are run." in page.read_text()
+
+
+def tiny_case(folder):
+    """Return a case of two policies on a trace of four days, as the first of a row."""
+    trace = folder / "jobs.csv"
+    rows = [f"{3600 * k},7200,{('1g', '7g')[k % 2]}" for k in range(96)]
+    trace.write_text("arrival_s,duration_s,profile\n" + "\n".join(rows) + "\n")
+    draw = Draw(Split.BASE, 0.5, 1, Division(Days(0, 2), Days(2, 4)))
+    recipe = CaseRecipe(TraceFile(trace, "profile"), MODEL, draw)
+    policies = ("static-past", "unpartitioned")
+    comparison = Comparison((recipe,), policies, Conditions(unthrottled()))
+    entry = Entry(folder / "results" / "agent" / "tiny.json", comparison)
+    return Planned(Row.AGENT, Part.BASE, entry)
+
+
+def test_a_case_is_run_once(tmp_path, capsys):
+    """It is told while others run; then it is there, with what the page needs."""
+    case = tiny_case(tmp_path)
+    assert run_missing([case], HERE, first=0) == 0
+    assert run_missing([case], HERE) == 1
+    assert capsys.readouterr().err.startswith("1/1 agent/base/tiny: unpartitioned ")
+    kept = json.loads(case.entry.path.read_text())
+    assert {"inputs", "code", "runs", "gpus"} < kept.keys()
+    assert "byProfile" not in kept["runs"][0]
+    assert run_missing([case], HERE) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (["--only", "nothing"], 65, "no case is called so"),
+        (["--processes", "0"], 64, "Invalid value for '--processes'"),
+        (["--dask", "nowhere"], 65, "is no address of a Dask cluster"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, capsys, options, code, words):
+    """In a line, and nothing is run."""
+    given = [str(tmp_path / "results"), str(tmp_path / "page.md"), *options]
+    assert main(given) == code
+    assert words in capsys.readouterr().err
