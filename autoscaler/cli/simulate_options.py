@@ -1,11 +1,11 @@
 """The options of ``simulate``, and what their texts mean."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from autoscaler.cli.output import FORM_OPTION, Form
 from autoscaler.cli.profiles import find_models
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.profile import GpuModel
@@ -41,7 +41,33 @@ ClosingOption = Annotated[
     bool, typer.Option("--close-by-profile", help="Hold back what no plan has seen yet.")
 ]
 ProcessesOption = Annotated[int, typer.Option(min=1, help="Cases to run at once.")]
-OutputOption = Annotated[Form, FORM_OPTION]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseOptions:
+    """Which cases are made of the jobs."""
+
+    load: LoadOption = "0.5"
+    split: SplitOption = Split.BASE
+    seed_base: SeedBaseOption = 1
+    seeds: SeedsOption = 1
+    gpus: GpusOption = None
+    past_days: PastDaysOption = ""
+    days: DaysOption = ""
+    peak: PeakOption = ""
+    model: ModelOption = "a100-40gb"
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What is run on the cases."""
+
+    policies: PoliciesOption = USUAL
+    driver: DriverOption = Driver.AGENT
+    policy: PolicyOption = None
+    gpus_per_node: NodeOption = None
+    close_by_profile: ClosingOption = False
+    processes: ProcessesOption = 1
 
 
 def find_model(text: str) -> GpuModel:

@@ -1,6 +1,7 @@
 """Files that ``simulate`` writes of what it has run: a page, and pictures."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +9,7 @@ from typing import Annotated
 import typer
 
 from autoscaler.cli.demo import write_file
+from autoscaler.cli.output import FORM_OPTION, Form
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.policy.policy import policy_hash
 from autoscaler.simulation.study.comparison import CaseResult, Comparison
@@ -25,11 +27,35 @@ PngOption = Annotated[
 ]
 
 
-def require_pictures(folder: Path | None) -> None:
-    """Refuse pictures that cannot be drawn before anything runs."""
-    require_folder(folder)
-    if folder is not None and find_spec("matplotlib") is None:
+@dataclass(frozen=True, slots=True)
+class OutputOptions:
+    """What is made of the results."""
+
+    report: ReportOption = None
+    png: PngOption = None
+    form: Annotated[Form, FORM_OPTION] = Form.TABLE
+
+
+def check(outputs: OutputOptions) -> None:
+    """Refuse files that cannot be written before anything runs, because runs take long."""
+    for path in (outputs.report, outputs.png):
+        if path is not None and not path.parent.is_dir():
+            raise ConfigError(f"{path}: cannot be written: there is no folder {path.parent}")
+    if outputs.png is not None and find_spec("matplotlib") is None:
         raise ConfigError("--png needs matplotlib: install mig-autoscaler[pictures]")
+
+
+def write_files(
+    outputs: OutputOptions, comparison: Comparison, results: Sequence[CaseResult]
+) -> None:
+    """Write what is asked for; ConfigError when that cannot be done."""
+    # The libraries of pictures take a while to load, so only for who wants them.
+    if outputs.report is not None:
+        from autoscaler.simulation.study.report.page import render_study
+
+        write_file(outputs.report, render_study(results, factors_of(comparison, results)))
+    if outputs.png is not None:
+        write_pictures(outputs.png, results)
 
 
 def write_pictures(folder: Path, results: Sequence[CaseResult]) -> None:
@@ -41,20 +67,6 @@ def write_pictures(folder: Path, results: Sequence[CaseResult]) -> None:
         draw_study(results, folder)
     except OSError as error:
         raise ConfigError(f"{folder}: cannot be written: {error.strerror}") from error
-
-
-def require_folder(path: Path | None) -> None:
-    """Refuse a file that has no folder before anything runs, because runs take long."""
-    if path is not None and not path.parent.is_dir():
-        raise ConfigError(f"{path}: cannot be written: there is no folder {path.parent}")
-
-
-def write_report(path: Path, comparison: Comparison, results: Sequence[CaseResult]) -> None:
-    """Write the page; ConfigError when that cannot be done."""
-    # The library of the pictures takes a while to load, so only for who wants them.
-    from autoscaler.simulation.study.report.page import render_study
-
-    write_file(path, render_study(results, factors_of(comparison, results)))
 
 
 def factors_of(comparison: Comparison, results: Sequence[CaseResult]) -> list[tuple[str, str]]:

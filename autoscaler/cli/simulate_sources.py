@@ -68,14 +68,14 @@ SyntheticDaysOption = Annotated[int, typer.Option(min=2, max=3660, help="Days of
 class Wanted:
     """Which jobs the user asked for."""
 
-    trace: str | None = None
-    column: str = ""
-    from_jobs: Path | None = None
-    from_prometheus: str | None = None
-    history: str = USUAL_HISTORY
-    pool: str = ""
-    synthetic: str | None = None
-    synthetic_days: int = USUAL_DAYS
+    trace: TraceOption = None
+    profile_column: ColumnOption = ""
+    from_jobs: FromJobsOption = None
+    from_prometheus: FromPrometheusOption = None
+    history: HistoryOption = USUAL_HISTORY
+    pool: PoolOption = ""
+    synthetic: SyntheticOption = None
+    synthetic_days: SyntheticDaysOption = USUAL_DAYS
 
 
 def source_of(wanted: Wanted, model: GpuModel, policy: Policy | None) -> JobSource:
@@ -89,7 +89,7 @@ def source_of(wanted: Wanted, model: GpuModel, policy: Policy | None) -> JobSour
     named = [option for option, value in given.items() if value is not None]
     if len(named) > 1:
         raise typer.BadParameter(f"{named[0]} and {named[1]} both say where jobs come from")
-    if wanted.column and named and named != ["--trace"]:
+    if wanted.profile_column and named and named != ["--trace"]:
         raise typer.BadParameter(f"--profile-column says nothing about {named[0]}")
     if wanted.from_jobs is not None:
         return jobs_of(wanted.from_jobs)
@@ -98,7 +98,7 @@ def source_of(wanted: Wanted, model: GpuModel, policy: Policy | None) -> JobSour
     if wanted.synthetic is not None:
         drawn = synthetic_named(wanted.synthetic)
         return Synthetic(drawn.parts, wanted.synthetic_days)
-    return source_named(wanted.trace or "openb", wanted.column)
+    return source_named(wanted.trace or "openb", wanted.profile_column)
 
 
 def history_from(
