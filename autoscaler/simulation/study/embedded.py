@@ -19,6 +19,7 @@ from autoscaler.simulation.controllers.agents import AgentFactory
 from autoscaler.simulation.controllers.scheduler import SchedulerSettings
 from autoscaler.simulation.figures import PodTimes
 from autoscaler.simulation.fleet import Fleet, NodeGroup
+from autoscaler.simulation.study.announcing import announce
 from autoscaler.simulation.study.closing import Closing
 from autoscaler.simulation.study.jobs import StudyJob
 from autoscaler.simulation.study.known_past import KnownPast
@@ -135,6 +136,8 @@ def run_embedded(policy: str, case: Case, settings: EmbeddedSettings) -> Outcome
     )
     if closing is not None:
         closing.watch(world.platform)
+    if case.announced:
+        announce(world, NAMESPACE, case.announced)
     jobs = case.present.jobs
     world.submit(_task(job) for job in jobs)
     placements = Placements(world, START_S)

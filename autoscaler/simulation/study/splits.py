@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import floor
 from random import Random
@@ -77,6 +77,16 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
+class Announcement:
+    """Instances of a profile that people say will be asked for at once, between two times."""
+
+    start_s: float
+    end_s: float
+    profile: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """What policies are compared on.
 
@@ -88,6 +98,10 @@ class Case:
         Size of the fleet.
     past, present
         What a policy may learn from, and what it is judged on.
+    notices
+        What a reader of results must know.
+    announced
+        What a policy is told of the time to come, in seconds of the run.
     """
 
     name: str
@@ -97,7 +111,8 @@ class Case:
     past: Work
     present: Work
     seed: int = 0
-    notices: tuple[str, ...] = field(default=())
+    notices: tuple[str, ...] = ()
+    announced: tuple[Announcement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
