@@ -7,7 +7,7 @@ objects are in memory.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.errors import ConfigError, InvariantError
 from autoscaler.domain.mig.configuration import render_configurations
 from autoscaler.ports import (
     CONFIG_MAPS,
@@ -60,6 +60,9 @@ class WorldSettings:
         Epoch second at which the run begins; the cluster is brought up before it.
     bring_up_s
         How long before.
+    scrapes
+        How Prometheus scrapes the cluster; ``None`` for no Prometheus, which is a good part
+        of the work of a long run that nobody asks about.
     config_map
         ConfigMap that the MIG manager reads, in the operator's namespace.
     namespaces
@@ -75,7 +78,7 @@ class WorldSettings:
     start_s: float
     timing: Timing = field(default_factory=Timing)
     scheduler: SchedulerSettings = field(default_factory=SchedulerSettings)
-    scrapes: ScrapeSettings = field(default_factory=ScrapeSettings)
+    scrapes: ScrapeSettings | None = field(default_factory=ScrapeSettings)
     bring_up_s: float = 300.0
     operator_namespace: str = "gpu-operator"
     config_map: str = "mig-autoscaler-config"
@@ -118,12 +121,17 @@ class World:
         self._create_objects()
         self.observer = Observer(self.platform, self._whole_gpu_slices())
         self.submitter = Submitter(self.platform)
-        self.metrics = MetricsSource(
-            self.platform, self.hardware, self.devices, settings.scrapes
-        )
+        self._metrics = None if settings.scrapes is None else self._scraped(settings.scrapes)
         self.scheduler = Scheduler(self.platform, settings.scheduler)
         self._add_controllers()
         self.engine.run_until(settings.start_s)
+
+    @property
+    def metrics(self) -> MetricsSource:
+        """The Prometheus of the cluster; InvariantError where there is none."""
+        if self._metrics is None:
+            raise InvariantError("nothing scrapes this cluster, so it has no Prometheus")
+        return self._metrics
 
     def client(self, user_agent: str) -> ObjectClient:
         """Return a client of the store under a name that its request log shows."""
@@ -159,11 +167,14 @@ class World:
             *self._make_agents(),
             DisruptionController(platform),
             PodCleaner(platform, self.settings.finished_ttl_s),
-            self.metrics,
+            *(() if self._metrics is None else (self._metrics,)),
             self.observer,
         )
         for controller in controllers:
             self.engine.add(controller)
+
+    def _scraped(self, scrapes: ScrapeSettings) -> MetricsSource:
+        return MetricsSource(self.platform, self.hardware, self.devices, scrapes)
 
     def _make_agents(self) -> Iterable[Agents]:
         """Return the node agents, started, if the fleet has any."""

@@ -131,6 +131,7 @@ def run_embedded(policy: str, case: Case, settings: EmbeddedSettings) -> Outcome
             bring_up_s=BRING_UP_S,
             finished_ttl_s=FINISHED_TTL_S,
             agent=settings.agent,
+            scrapes=None,
             scheduler=SchedulerSettings(extra_filters=(closing,) if closing else ()),
         ),
     )

@@ -3,7 +3,7 @@
 import pytest
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.errors import ConfigError, InvariantError
 from autoscaler.domain.mig.strategy import Strategy
 from autoscaler.ports import PODS
 from autoscaler.simulation.controllers.pods import needs_of
@@ -67,6 +67,24 @@ def test_impossible_fleets_are_refused():
         build_hardware(Fleet((NodeGroup(("n1",), "v100", layout(HALVES)),)))
     with pytest.raises(ConfigError, match="cannot hold"):
         build_hardware(Fleet((NodeGroup(("n1",), "a100-40gb", layout({"3g.20gb": 3})),)))
+
+
+def test_nothing_depends_on_being_scraped():
+    """A cluster without Prometheus goes the same way, request by request."""
+    worlds = make_world(HALVES), make_world(HALVES, scrapes=None)
+    for world in worlds:
+        world.submit([task(f"job-{i}", {THREE: 1}, run_s=100.0) for i in range(3)])
+        world.run_for(400.0)
+    scraped, other = (world.store.requests.entries(is_write) for world in worlds)
+    assert len(scraped) > 3
+    assert scraped == other
+    with pytest.raises(InvariantError, match="no Prometheus"):
+        _ = worlds[1].metrics
+
+
+def is_write(entry):
+    """Say whether a request could change something."""
+    return entry.mutating
 
 
 def test_figures_of_a_short_run():
