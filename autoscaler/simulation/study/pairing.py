@@ -102,7 +102,17 @@ def ratio_of(own: Outcome, other: Outcome, *, seed: int = 0, peak: bool = False)
         return Ratio(None)
     if any(a is None for a, _, _ in pairs):
         return Ratio(inf)
-    days = _sums_by_day(pairs)
+    return ratio_of_days(_sums_by_day(pairs), seed)
+
+
+def ratio_of_days(days: FloatArray, seed: int = 0) -> Ratio:
+    """Return the ratio of two policies and its interval over days.
+
+    Parameters
+    ----------
+    days
+        One row a day: the completion times of both policies, and the number of jobs.
+    """
     total = days.sum(axis=0)
     value, saved_s = _quotient(total), _saved_s(total)
     if len(days) < 2:
