@@ -5,15 +5,17 @@ from autoscaler.agent.wiring import new_agent
 from autoscaler.cli import simulate_options as options
 from autoscaler.cli import simulate_report as files
 from autoscaler.cli import simulate_sources as sources
+from autoscaler.cli import simulate_sweep as kept
 from autoscaler.cli.option_groups import GroupedCommand
 from autoscaler.cli.output import emit
 from autoscaler.cli.simulate_run import run_all
-from autoscaler.cli.simulate_view import draw_results
+from autoscaler.cli.simulate_view import draw_cases, runs_of
 from autoscaler.domain.policy.policy import Driver
 from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.policies import Conditions
 from autoscaler.simulation.study.recipe import draws_of, recipes_of
 from autoscaler.simulation.study.splits import Division, Draw
+from autoscaler.simulation.study.sweep import case_document
 from autoscaler.simulation.study.unthrottled import unthrottled
 
 # GPUs of a node where nothing else is said: the agent changes one GPU at a time anyway,
@@ -25,15 +27,21 @@ def run_simulation(
     wanted: sources.Wanted,
     chosen: options.CaseOptions,
     runs: options.RunOptions,
+    sweeps: kept.SweepOptions,
     outputs: files.OutputOptions,
 ) -> None:
     """Run policies on the jobs of a trace, and compare how long jobs take."""
     files.check(outputs)
+    kept.check(sweeps, has_files=bool(outputs.report or outputs.png))
     comparison = comparison_of(wanted, chosen, runs)
-    results = run_all(comparison, runs.processes)
-    files.write_files(outputs, comparison, results)
-    document: dict[str, object] = {"runs": [run for r in results for run in r.figures]}
-    emit(document, outputs.form, draw=lambda out, wide: draw_results(out, results, wide=wide))
+    if sweeps.sweep is None:
+        results = run_all(comparison, sweeps.processes)
+        files.write_files(outputs, comparison, results)
+        cases = [case_document(result) for result in results]
+    else:
+        cases = kept.run_sweep(comparison, sweeps.sweep, sweeps)
+    document: dict[str, object] = {"runs": [run for case in cases for run in runs_of(case)]}
+    emit(document, outputs.form, draw=lambda out, wide: draw_cases(out, cases, wide=wide))
 
 
 def comparison_of(
@@ -43,15 +51,17 @@ def comparison_of(
     model = options.find_model(chosen.model)
     given = load_policy(runs.policy).policy if runs.policy else None
     source = sources.source_of(wanted, model, given)
+    names, named = options.parse_policies(runs.policies)
     return Comparison(
         recipes=recipes_of(source, model, draws(chosen), chosen.peak),
-        policies=options.parse_names(runs.policies),
+        policies=names,
         conditions=Conditions(
             policy=given or unthrottled(),
             driver=runs.driver,
             gpus_per_node=runs.gpus_per_node or GPUS_PER_NODE[runs.driver],
             closes_by_profile=runs.close_by_profile,
             agent=new_agent,
+            named=named,
         ),
     )
 
@@ -69,5 +79,6 @@ simulate = GroupedCommand(
     sources.Wanted,
     options.CaseOptions,
     options.RunOptions,
+    kept.SweepOptions,
     files.OutputOptions,
 )

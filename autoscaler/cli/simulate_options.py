@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from autoscaler.adapters.policy_file import load_policy
 from autoscaler.cli.profiles import find_models
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.profile import GpuModel
-from autoscaler.domain.policy.policy import Driver
+from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.simulation.study.splits import Days, Split
 
 USUAL = "autoscaler,static-past,static-hindsight,unpartitioned"
@@ -29,8 +30,16 @@ GpusOption = Annotated[
 ]
 PastDaysOption = Annotated[str, typer.Option(help="Days to learn from, e.g. 115:134.")]
 DaysOption = Annotated[str, typer.Option(help="Days to be judged on.")]
-PeakOption = Annotated[str, typer.Option(help="Peaks, e.g. 3g:2.5 or 3g+7g:2.5.")]
-PoliciesOption = Annotated[str, typer.Option(help="Names of policies.")]
+PeakOption = Annotated[
+    str,
+    typer.Option(help='Peaks, e.g. "3g:2.5" or "3g+7g:2.5 days=1,4 hours=10-16 announced".'),
+]
+PoliciesOption = Annotated[
+    str,
+    typer.Option(
+        help="Names of policies; NAME=FILE is the autoscaler with a policy file of its own."
+    ),
+]
 DriverOption = Annotated[Driver, typer.Option(help="Who cuts for the autoscaler.")]
 PolicyOption = Annotated[Path | None, typer.Option(help="Policy of the autoscaler.")]
 ModelOption = Annotated[str, typer.Option(help="GPU model.")]
@@ -40,7 +49,6 @@ NodeOption = Annotated[
 ClosingOption = Annotated[
     bool, typer.Option("--close-by-profile", help="Hold back what no plan has seen yet.")
 ]
-ProcessesOption = Annotated[int, typer.Option(min=1, help="Cases to run at once.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,6 @@ class RunOptions:
     policy: PolicyOption = None
     gpus_per_node: NodeOption = None
     close_by_profile: ClosingOption = False
-    processes: ProcessesOption = 1
 
 
 def find_model(text: str) -> GpuModel:
@@ -100,6 +107,15 @@ def parse_days(text: str) -> Days | None:
     return Days(int(first), int(end))
 
 
-def parse_names(text: str) -> tuple[str, ...]:
-    """Return names that are set apart by commas."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+def parse_policies(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, Policy], ...]]:
+    """Return names set apart by commas, and those that have a policy file of their own."""
+    names: list[str] = []
+    named: list[tuple[str, Policy]] = []
+    for part in text.split(","):
+        name, is_named, path = (own.strip() for own in part.partition("="))
+        if is_named and not (name and path):
+            raise ConfigError(f"--policies {part.strip()}: give a name and a file, NAME=FILE")
+        if is_named:
+            named.append((name, load_policy(path).policy))
+        names += [name] if name else []
+    return tuple(names), tuple(named)

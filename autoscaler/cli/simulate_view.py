@@ -1,44 +1,93 @@
 """Draws what ``simulate`` has found."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
+from rich.table import Table
 
 from autoscaler.cli.output import table
-from autoscaler.simulation.study.comparison import CaseResult
+from autoscaler.simulation.study.contrast import MARK
+from autoscaler.simulation.study.figures import Json
+
+Figures = Mapping[str, object]
 
 
-def draw_results(out: Console, results: Sequence[CaseResult], *, wide: bool) -> None:
-    """Draw one table a case."""
-    for result in results:
-        title = f"{result.case.name}, {result.case.gpus} x {result.case.model.key}"
-        columns = [
-            "policy",
-            "completion s",
-            "wait s",
-            "p95 wait s",
-            "used",
-            "changes",
-            "never ran",
-        ]
+def draw_cases(out: Console, cases: Sequence[Json], *, wide: bool) -> None:
+    """Draw one table a case; ``wide`` adds columns, and waiting by profile."""
+    for case in cases:
+        runs = runs_of(case)
+        title = f"{case['case']}, {case['gpus']} x {case['model']}"
+        out.print(_runs_table(runs, title, wide=wide))
         if wide:
-            columns += ["fragmentation", "unmet slice-h", "evictions", "plan gap"]
-        made = table(*columns, title=title, right=columns[1:])
-        for run in result.figures:
-            made.add_row(*_row(run, wide=wide))
-        out.print(made)
+            out.print(_waits_table(runs))
 
 
-def _row(run: dict[str, object], *, wide: bool) -> list[str]:
-    waits = run["wait"]
-    p95 = waits.get("p95") if isinstance(waits, dict) else None
-    names = ["meanCompletion", "meanWait"]
-    row = [str(run["policy"]), *(_seconds(run[name]) for name in names), _seconds(p95)]
-    row += [str(run["utilisation"]), str(run["changes"]), str(run["unfinished"] or "")]
+def runs_of(case: Json) -> list[Figures]:
+    """Return the figures of a case's runs."""
+    runs = case["runs"]
+    return [run for run in runs if isinstance(run, dict)] if isinstance(runs, list) else []
+
+
+def _runs_table(runs: Sequence[Figures], title: str, *, wide: bool) -> Table:
+    has_peak = any("peak" in run for run in runs)
+    columns = ["policy", "completion s", "wait s", "p95 wait s", "to static-past"]
+    columns += ["in peaks s"] if has_peak else []
+    columns += ["used", "changes", "never ran"]
     if wide:
-        row += [str(run[n]) for n in ("fragmentation", "unmetSliceHours", "evictions")]
-        row.append(str(run["planGapMax"]))
-    return row
+        columns += ["p99 wait s", "over hindsight", "fragmentation", "unmet slice-h"]
+        columns += ["evictions", "plan gap"]
+    made = table(*columns, title=title, right=columns[1:])
+    for run in runs:
+        row = [
+            str(run["policy"]),
+            _seconds(run["meanCompletion"]),
+            _seconds(run["meanWait"]),
+            _seconds(_of(run, "wait").get("p95")),
+            "" if run["policy"] == MARK else ratio_text(_of(run, "versusStaticPast")),
+        ]
+        row += [_seconds(_of(run, "peak").get("meanCompletion"))] if has_peak else []
+        row += [_text(run["utilisation"]), str(run["changes"]), str(run["unfinished"] or "")]
+        made.add_row(*row, *(_wide(run) if wide else ()))
+    return made
+
+
+def _wide(run: Figures) -> list[str]:
+    over = _of(_of(run, "regret"), "static-hindsight").get("share")
+    return [
+        _seconds(_of(run, "wait").get("p99")),
+        f"{over:+.1%}" if isinstance(over, int | float) else "-",
+        *(_text(run[name]) for name in ("fragmentation", "unmetSliceHours", "evictions")),
+        _text(run["planGapMax"]),
+    ]
+
+
+def _waits_table(runs: Sequence[Figures]) -> Table:
+    profiles = list(dict.fromkeys(name for run in runs for name in _of(run, "p95Wait")))
+    made = table("p95 wait s", *profiles, right=profiles)
+    for run in runs:
+        waits = _of(run, "p95Wait")
+        made.add_row(str(run["policy"]), *(_seconds(waits.get(name)) for name in profiles))
+    return made
+
+
+def ratio_text(ratio: Figures) -> str:
+    """Return a ratio with its interval, and who is better if that is known."""
+    value, low, high = (ratio.get(name) for name in ("ratio", "low", "high"))
+    if not isinstance(value, int | float):
+        return "worse" if ratio.get("verdict") == "worse" else "-"
+    text = f"{value:.3f}"
+    if isinstance(low, int | float) and isinstance(high, int | float):
+        text += f" ({low:.3f} to {high:.3f})"
+    return f"{text} {ratio['verdict']}"
+
+
+def _of(figures: Figures, name: str) -> Figures:
+    value = figures.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: object) -> str:
+    return "-" if value is None else str(value)
 
 
 def _seconds(value: object) -> str:

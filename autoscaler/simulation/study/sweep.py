@@ -226,6 +226,6 @@ def _write(path: Path, document: Json) -> None:
     """Write a result so that a half-written one is never taken for done."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.part")
-    text = json.dumps(document, indent=1, sort_keys=True, allow_nan=False)
+    text = json.dumps(document, indent=1, allow_nan=False)
     part.write_text(text + "\n", encoding="utf-8")
     part.replace(path)

@@ -1,0 +1,112 @@
+"""``simulate --sweep``: cases that are kept, and what is drawn of them."""
+
+import json
+
+import pytest
+
+from autoscaler.cli.simulate_view import ratio_text
+from tests.commands import Shell
+
+POLICIES = "static-past,unpartitioned,static-hindsight"
+
+
+@pytest.fixture
+def shell(capsys):
+    return Shell(capsys)
+
+
+@pytest.fixture
+def given(tmp_path):
+    """Return options for two cases of a trace of four days."""
+    trace = tmp_path / "jobs.csv"
+    rows = [f"{3600 * k},{7200 + 600 * (k % 5)},{('1g', '3g', '7g')[k % 3]}" for k in range(96)]
+    trace.write_text("arrival_s,duration_s,profile\n" + "\n".join(rows) + "\n")
+    days = ("--past-days", "0:2", "--days", "2:4")
+    return (
+        "simulate",
+        "--trace",
+        str(trace),
+        *days,
+        "--load",
+        "0.4,0.6",
+        "--policies",
+        POLICIES,
+    )
+
+
+def test_a_sweep_says_what_one_run_says(shell, given, tmp_path):
+    """To the byte, at once, again from what is kept, and after losing one case."""
+    folder = tmp_path / "kept"
+    alone = shell.run(*given, "-o", "json")
+    assert alone.code == 0
+    assert len(alone.json["runs"]) == 6
+    for _ in range(2):
+        assert shell.run(*given, "-o", "json", "--sweep", str(folder)).out == alone.out
+    first = min(folder.iterdir())
+    changed = first.read_text().replace('"unpartitioned"', '"somebody"')
+    first.write_text(changed)
+    assert "somebody" in shell.run(*given, "--sweep", str(folder)).out
+    first.unlink()
+    assert shell.run(*given, "-o", "json", "--sweep", str(folder)).out == alone.out
+
+
+def test_a_killed_sweep_leaves_whole_cases_only(shell, given, tmp_path):
+    """What was being written then is made anew."""
+    folder = tmp_path / "kept"
+    shell.run(*given, "--sweep", str(folder))
+    first, second = sorted(folder.iterdir())
+    whole = first.read_bytes()
+    first.rename(folder / f"{first.name}.part")
+    stamp = second.stat().st_mtime_ns
+    assert shell.run(*given, "--sweep", str(folder)).code == 0
+    assert first.read_bytes() == whole
+    assert second.stat().st_mtime_ns == stamp
+
+
+def test_the_table_shows_the_ratio_with_its_interval(shell, given):
+    """Whole GPUs are far worse on two GPUs, and no different on three."""
+    out = shell.run(*given).out
+    worse = next(line for line in out.splitlines() if "worse" in line)
+    assert worse.startswith("unpartitioned")
+    assert " to " in worse
+    assert "tie" in out
+
+
+def test_wide_shows_regret_and_waits_by_profile(shell, given):
+    """By how much each took longer than the best fixed mix, known afterwards."""
+    out = shell.run(*given, "-o", "wide").out
+    assert "over hindsight" in out
+    assert "+0.0%" in out
+    assert "7g.40gb" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--dask", "tcp://127.0.0.1:1"), "--dask needs --sweep"),
+        (("--sweep", "kept", "--report", "page.html"), "--sweep keeps figures and not"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(shell, given, options, words):
+    """Before anything is run."""
+    result = shell.run(*given, *options)
+    assert result.code == 64
+    assert words in result.err
+
+
+def test_a_ratio_is_told_with_what_is_known_of_it():
+    """Its interval, its verdict, and jobs that never ran."""
+    known = {"ratio": 0.9, "low": 0.85, "high": 0.95, "verdict": "better"}
+    assert ratio_text(known) == "0.900 (0.850 to 0.950) better"
+    assert ratio_text({"ratio": None, "verdict": "worse"}) == "worse"
+    assert ratio_text({"ratio": None, "verdict": "tie"}) == "-"
+    assert ratio_text({}) == "-"
+
+
+def test_the_json_has_the_keys_of_the_contract(shell, given):
+    """Seconds as numbers, waits by profile."""
+    run = json.loads(shell.run(*given, "-o", "json").out)["runs"][0]
+    keys = {"policy", "load", "gpus", "jobs", "meanCompletion", "meanWait", "p95Wait"}
+    assert keys | {"utilisation", "changes", "evictions", "planGapMax"} <= run.keys()
+    assert set(run["p95Wait"]) == {"1g.5gb", "3g.20gb", "7g.40gb"}
+    assert isinstance(run["meanCompletion"], float)
