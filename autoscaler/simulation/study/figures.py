@@ -6,6 +6,7 @@ whoever left the hard ones waiting. It is given apart, with how many are missing
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from statistics import fmean
 
 from autoscaler.domain.mig.profile import GpuModel
@@ -68,7 +69,8 @@ def figures_of(outcome: Outcome, case: Case) -> Json:
         "changes": outcome.changes,
         "evictions": outcome.evictions,
         "lostSliceHours": _rounded(_lost(times, case.model) / HOUR_S),
-        "planGapMax": outcome.plan_gap,
+        # A plan without a bound has no gap that one could name.
+        "planGapMax": outcome.plan_gap if isfinite(outcome.plan_gap) else None,
         "endedAt": _rounded(outcome.ended_s),
     }
     priorities = sorted({t.job.priority for t in times})
@@ -165,11 +167,13 @@ def _slices(outcome: Outcome, case: Case) -> Json:
     capacity = case.gpus * model.compute_slices * span_s
     served = integral(busy_spells(outcome, model), span_s)
     unmet = integral(waiting_spells(outcome, model), span_s)
+    # Where jobs move to instances of other sizes, nobody knows what they held before.
+    is_known = not outcome.resizes
     return {
-        "servedSliceHours": _rounded(served / HOUR_S),
+        "servedSliceHours": _rounded(served / HOUR_S) if is_known else None,
         "unmetSliceHours": _rounded(unmet / HOUR_S),
-        "utilisation": round(served / capacity, 4),
-        "fragmentation": round(idle_while_waiting(outcome, case), 4),
+        "utilisation": round(served / capacity, 4) if is_known else None,
+        "fragmentation": round(idle_while_waiting(outcome, case), 4) if is_known else None,
     }
 
 

@@ -84,3 +84,13 @@ def test_usage_is_told_from_change_to_change():
     outcome = played(case, {THREE: 2})
     found = [(u.start_s, u.end_s, u.busy, u.lost) for u in usages(outcome, case)]
     assert found == [(0, 20, 6, 0), (20, 60, 6, 1), (60, 90, 3, 4), (90, 100, 0, 0)]
+
+
+def test_what_nobody_can_know_is_no_figure():
+    """A plan without a bound has no gap; jobs that change sizes have no known use."""
+    case = case_of([(0, 20, WHOLE)])
+    outcome = replace(played(case, {WHOLE: 1}), plan_gap=float("inf"), resizes=True)
+    figures = figures_of(outcome, case)
+    names = ("planGapMax", "utilisation", "servedSliceHours", "fragmentation")
+    assert [figures[name] for name in names] == [None] * 4
+    assert figures_of(replace(outcome, plan_gap=0.01), case)["planGapMax"] == 0.01
