@@ -7,8 +7,8 @@ from autoscaler.adapters.kubernetes.bodies import event_body, eviction_body, nod
 from autoscaler.adapters.kubernetes.leases import lease_body, lease_from
 from autoscaler.adapters.kubernetes.listing import Pass
 from autoscaler.adapters.kubernetes.nodes import node_from
+from autoscaler.adapters.kubernetes.object_memory import ObjectMemory
 from autoscaler.adapters.kubernetes.objects import config_map_from
-from autoscaler.adapters.kubernetes.pod_memory import PodMemory
 from autoscaler.adapters.kubernetes.pods import pod_from
 from autoscaler.adapters.kubernetes.reading import mapping_at, text_at
 from autoscaler.domain.cluster.objects import ConfigMap, Node, Observation, Pod, PodRef
@@ -67,7 +67,8 @@ class KubernetesCluster:
         self._client = client
         self._clock = clock
         self._settings = settings
-        self._pods = PodMemory()
+        self._nodes = ObjectMemory(node_from)
+        self._pods = ObjectMemory(pod_from)
 
     def observe(self) -> Observation:
         """Return all objects of one pass; ObservationError when any list failed."""
@@ -76,17 +77,22 @@ class KubernetesCluster:
             (own.operator_namespace, own.config_map),
             (own.namespace, own.status_map),
         )
-        one = Pass(self._client, own.reads_announcements, self._pods.reader())
+        one = Pass(
+            self._client,
+            own.reads_announcements,
+            read_node=self._nodes.reader(),
+            read_pod=self._pods.reader(),
+        )
         return one.observe(self._clock.now_s(), names, own.operator_namespace)
 
     def read_node(self, name: str) -> Node:
         """Return one node as it is now."""
-        return node_from(self._client.get(NODES, None, name))
+        return self._nodes.read(self._client.get(NODES, None, name))
 
     def pods_on(self, node: str) -> tuple[Pod, ...]:
         """Return all pods bound to a node, as they are now."""
         page = self._client.list(PODS, field_selector=f"spec.nodeName={node}")
-        return tuple(sorted(map(pod_from, page.items), key=lambda pod: pod.ref))
+        return tuple(sorted(map(self._pods.read, page.items), key=lambda pod: pod.ref))
 
     def patch_node(self, name: str, patch: NodePatch) -> Node:
         """Apply one merge patch, atomically; Conflict when a precondition fails."""

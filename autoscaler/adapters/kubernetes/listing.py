@@ -34,7 +34,14 @@ from autoscaler.adapters.kubernetes.objects import (
 from autoscaler.adapters.kubernetes.pods import pod_from
 from autoscaler.domain.cluster.announcement import Announcement
 from autoscaler.domain.cluster.mig_manager import COMPONENT, MANAGER
-from autoscaler.domain.cluster.objects import ClaimDriver, ConfigMap, Observation, Pod, PodGroup
+from autoscaler.domain.cluster.objects import (
+    ClaimDriver,
+    ConfigMap,
+    Node,
+    Observation,
+    Pod,
+    PodGroup,
+)
 from autoscaler.domain.cluster.queueing import Kueue
 from autoscaler.domain.errors import ActuationError, NotFound, ObservationError, Refused
 from autoscaler.ports import (
@@ -62,12 +69,13 @@ class Pass:
     ----------
     reads_announcements
         Whether Namespaces, Jobs and CronJobs are looked at for peaks.
-    read_pod
-        Turns a pod into a value.
+    read_node, read_pod
+        Turn a node, and a pod, into a value.
     """
 
     client: ObjectClient
     reads_announcements: bool = True
+    read_node: Callable[[RawObject], Node] = node_from
     read_pod: Callable[[RawObject], Pod] = pod_from
     notices: list[str] = field(default_factory=list)
 
@@ -80,7 +88,7 @@ class Pass:
         Nodes come first and pods last: a pod that is bound in between is then seen as
         a holder, and never the other way round.
         """
-        nodes = self._required(NODES, node_from)
+        nodes = self._required(NODES, self.read_node)
         budgets = self._required(DISRUPTION_BUDGETS, self._noticing(budget_from))
         policy = self._mig_config_map()
         wanted = dict.fromkeys(config_maps)
