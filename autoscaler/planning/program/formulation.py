@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from autoscaler.planning.program.classes import Dealer, WantClass, classes_of
 from autoscaler.planning.program.mix import Choice, Mix
 from autoscaler.planning.program.mix_writer import INFINITY, MixWriter
 from autoscaler.planning.solving.linear import (
@@ -27,8 +28,12 @@ class Formulation:
         come first.
     closed
         Column of each node kind's closings; kinds that close for nothing have none.
+    classes
+        Wants that count together.
+    starts
+        Column of the gangs of a class that start, by its first gang.
     flows, hosted
-        Want and zone, or want and node kind, of a column of requests.
+        Class and zone, or class and node kind, of a column of requests.
     bonuses, short
         Columns of bonuses and rules, in the order of the problem; both directions of a
         rule have a column of their own.
@@ -40,6 +45,8 @@ class Formulation:
     program: LinearProgram
     taken: tuple[tuple[int, int, int], ...]
     closed: dict[int, int]
+    classes: tuple[WantClass, ...]
+    starts: dict[str, int]
     flows: dict[int, tuple[int, int]]
     hosted: dict[int, tuple[int, int]]
     bonuses: tuple[int, ...]
@@ -66,8 +73,13 @@ class Formulation:
 
     def bundles_of(self, choice: Choice) -> tuple[IntArray, FloatArray]:
         """Return the columns of requests that need one node, and a choice's values."""
+        class_of = {i: n for n, own in enumerate(self.classes) for i in own.members}
+        total: dict[tuple[int, int], int] = {}
+        for (want, host), number in choice.hosted.items():
+            key = (class_of[want], host)
+            total[key] = total.get(key, 0) + number
         columns = np.array(sorted(self.hosted), dtype=np.int64)
-        numbers = [choice.hosted.get(self.hosted[column], 0) for column in sorted(self.hosted)]
+        numbers = [total.get(self.hosted[column], 0) for column in sorted(self.hosted)]
         return columns, np.array(numbers, dtype=np.float64)
 
     def read(self, x: FloatArray) -> Choice:
@@ -78,8 +90,10 @@ class Formulation:
         whole = np.rint(x[: self.program.num_columns])
         numbers = whole.astype(np.int64)
         used = set(np.flatnonzero(numbers).tolist())
-        flows = {key: int(numbers[c]) for c, key in self.flows.items() if c in used}
-        hosted = {key: int(numbers[c]) for c, key in self.hosted.items() if c in used}
+        started = {gang: int(numbers[c]) for gang, c in self.starts.items()}
+        dealer = Dealer(self.classes, started)
+        flows = dealer.deal({o: int(numbers[c]) for c, o in self.flows.items() if c in used})
+        hosted = dealer.deal({o: int(numbers[c]) for c, o in self.hosted.items() if c in used})
         served = [0] * len(self.mix.wants)
         for (want, _), number in (*flows.items(), *hosted.items()):
             served[want] += number
@@ -111,22 +125,23 @@ def preferring(formulation: Formulation, served: Sequence[int], value: float) ->
         Extra worth of each of them.
     """
     program = formulation.program
-    number, first = len(served), program.num_columns
+    so_far = [sum(served[index] for index in own.members) for own in formulation.classes]
+    number, first = len(so_far), program.num_columns
     columns = np.arange(first, first + number)
     rows = np.arange(program.num_rows, program.num_rows + number)
     users = [
-        (c, want) for c, (want, _) in (*formulation.flows.items(), *formulation.hosted.items())
+        (c, own) for c, (own, _) in (*formulation.flows.items(), *formulation.hosted.items())
     ]
     starts, all_rows, entries = by_columns(
         first + number,
-        np.concatenate([program.rows, rows, [rows[want] for _, want in users]]),
+        np.concatenate([program.rows, rows, [rows[own] for _, own in users]]),
         np.concatenate([program.columns, columns, [c for c, _ in users]]),
         np.concatenate([program.entries, np.ones(number), np.full(len(users), -1.0)]),
     )
     return LinearProgram(
         value=np.concatenate([program.value, np.full(number, value)]),
         lower=np.concatenate([program.lower, np.zeros(number)]),
-        upper=np.concatenate([program.upper, np.array(served, dtype=np.float64)]),
+        upper=np.concatenate([program.upper, np.array(so_far, dtype=np.float64)]),
         is_integer=np.concatenate([program.is_integer, np.zeros(number, dtype=np.bool_)]),
         row_lower=np.concatenate([program.row_lower, np.full(number, -INFINITY)]),
         row_upper=np.concatenate([program.row_upper, np.zeros(number)]),
@@ -139,7 +154,8 @@ def preferring(formulation: Formulation, served: Sequence[int], value: float) ->
 
 def formulate(mix: Mix) -> Formulation:
     """Return the program of a mix problem, in the order of its parts."""
-    writer = MixWriter(mix, ProgramBuilder(mix.offset))
+    classes = classes_of(mix.wants)
+    writer = MixWriter(mix, ProgramBuilder(mix.offset), classes)
     for index, kind in enumerate(mix.kinds):
         writer.add_changes(index, kind)
     for index, kind in enumerate(mix.kinds):
@@ -153,6 +169,8 @@ def formulate(mix: Mix) -> Formulation:
         program=writer.program.build(),
         taken=tuple(writer.taken),
         closed=writer.closed,
+        classes=classes,
+        starts={gang: column for gang, (column, _) in writer.gangs.items()},
         flows=writer.flows,
         hosted=writer.hosted,
         bonuses=bonuses,

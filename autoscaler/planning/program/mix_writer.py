@@ -1,13 +1,15 @@
 """Writes a mix problem as rows and columns.
 
 Columns: how many GPUs of a kind take an option, how many nodes of a kind are closed for
-it, how many requests each zone or host serves, what earns a bonus, what falls short of
-a rule. Staying has no column: it is what the others leave.
+it, how many requests of a class each zone or host serves, what earns a bonus, what falls
+short of a rule. Staying has no column: it is what the others leave.
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from autoscaler.planning.program.classes import WantClass
 from autoscaler.planning.program.mix import ALL_GPUS, Mix, NodeKind, Option, Rule
 from autoscaler.planning.solving.linear import ProgramBuilder
 
@@ -21,12 +23,16 @@ class MixWriter:
     ``supply`` holds the columns that change how many free instances of a name a zone has,
     ``total`` how many with held ones, ``host_supply`` the first for a host. ``returns``
     holds those that make requests wait again, by want, ``uses`` those that take of a limit.
+    ``gangs`` holds the column of the gangs that start and the row of their members, by the
+    first gang of a class.
     """
 
     mix: Mix
     program: ProgramBuilder
+    classes: Sequence[WantClass]
     taken: list[tuple[int, int, int]] = field(default_factory=list)
     closed: dict[int, int] = field(default_factory=dict)
+    gangs: dict[str, tuple[int, int]] = field(default_factory=dict)
     flows: dict[int, tuple[int, int]] = field(default_factory=dict)
     hosted: dict[int, tuple[int, int]] = field(default_factory=dict)
     takers: dict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -101,14 +107,15 @@ class MixWriter:
 
     def add_wants(self) -> None:
         """Add the requests that each zone and host serves, and what they may take."""
-        gangs = self._add_gangs()
+        self._add_gangs()
         hosts: dict[int, list[int]] = {}
         for index, kind in enumerate(self.mix.kinds):
             if kind.is_host:
                 hosts.setdefault(kind.zone, []).append(index)
         users: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
         host_users: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
-        for index, want in enumerate(self.mix.wants):
+        for index, own in enumerate(self.classes):
+            want = own.want
             columns, is_divisible = [], want.is_divisible
             bundle = tuple(want.bundle.items())
             for zone in sorted(want.zones):
@@ -119,50 +126,47 @@ class MixWriter:
                         users[zone, name].append((column, amount))
                         if host is not None:
                             host_users[host, name].append((column, amount))
-            self._limit_want(index, columns, gangs)
+            self._limit_class(own, columns)
         self._limit_zones(users)
         self._limit_hosts(host_users)
 
-    def _add_gangs(self) -> dict[str, tuple[int, int]]:
-        """Add a yes-or-no column for each gang, and a row that demands its members."""
-        gangs: dict[str, tuple[int, int]] = {}
-        for want in self.mix.wants:
-            if want.gang and want.gang not in gangs:
-                starts = self.program.column(0.0, 1.0, is_integer=True)
+    def _add_gangs(self) -> None:
+        """Add how many gangs of each class start, and a row that demands their members."""
+        least: dict[str, int] = {}
+        for own in self.classes:
+            gang, number = own.want.gang, own.want.gang_min
+            least[gang] = max(number, least.get(gang, 0))
+        for own in self.classes:
+            gang = own.want.gang
+            if gang and gang not in self.gangs:
+                starts = self.program.column(0.0, own.copies, is_integer=True)
                 row = self.program.row(0.0, INFINITY)
-                members = [w for w in self.mix.wants if w.gang == want.gang]
-                least = max(member.gang_min for member in members)
-                self.program.enter(row, starts, -least)
-                gangs[want.gang] = (starts, row)
-        return gangs
+                self.program.enter(row, starts, -least[gang])
+                self.gangs[gang] = (starts, row)
 
     def _add_flow(self, index: int, zone: int, host: int | None) -> int:
-        want = self.mix.wants[index]
+        own = self.classes[index]
         if host is None:
-            column = self.program.column(want.value, want.number)
+            column = self.program.column(own.want.value, own.number)
             self.flows[column] = (index, zone)
             return column
-        most = want.number if want.per_node is None else min(want.number, want.per_node)
-        column = self.program.column(want.value, most, is_integer=True)
+        column = self.program.column(own.want.value, own.most_on_a_node, is_integer=True)
         self.hosted[column] = (index, host)
         return column
 
-    def _limit_want(
-        self, index: int, columns: list[int], gangs: dict[str, tuple[int, int]]
-    ) -> None:
-        want = self.mix.wants[index]
-        gang = gangs.get(want.gang)
+    def _limit_class(self, own: WantClass, columns: list[int]) -> None:
+        want, gang = own.want, self.gangs.get(own.want.gang)
         if gang is None and len(columns) < 2 and not want.is_returning:
             return
-        row = self.program.row(-INFINITY, 0.0 if gang or want.is_returning else want.number)
-        for column, number in self.returns.get(index, []):
+        row = self.program.row(-INFINITY, 0.0 if gang or want.is_returning else own.number)
+        for column, number in self.returns.get(own.members[0], []):
             self.program.enter(row, column, -number)
         for column in columns:
             self.program.enter(row, column, 1.0)
             if gang:
                 self.program.enter(gang[1], column, 1.0)
         if gang:
-            self.program.enter(row, gang[0], -want.number)
+            self.program.enter(row, gang[0], -own.want.number)
 
     def _limit_zones(self, users: dict[tuple[int, str], list[tuple[int, int]]]) -> None:
         """Let no zone serve more than its nodes offer."""
@@ -193,17 +197,18 @@ class MixWriter:
 
     def add_bonuses(self) -> tuple[int, ...]:
         """Add what the first instances served in some zones earn, and return its columns."""
-        kinds, wants = self.mix.kinds, self.mix.wants
-        earning = [(c, want, zone) for c, (want, zone) in self.flows.items()]
-        earning += [(c, want, kinds[host].zone) for c, (want, host) in self.hosted.items()]
+        kinds = self.mix.kinds
+        wants = [own.want for own in self.classes]
+        earning = [(c, own, zone) for c, (own, zone) in self.flows.items()]
+        earning += [(c, own, kinds[host].zone) for c, (own, host) in self.hosted.items()]
         columns = []
         for bonus in self.mix.bonuses:
             earned = self.program.column(bonus.value, bonus.number)
             row = self.program.row(-INFINITY, 0.0)
             self.program.enter(row, earned, 1.0)
-            for column, want, zone in earning:
-                amount = wants[want].bundle[bonus.name]
-                if amount and zone in bonus.zones and not wants[want].is_returning:
+            for column, own, zone in earning:
+                amount = wants[own].bundle[bonus.name]
+                if amount and zone in bonus.zones and not wants[own].is_returning:
                     self.program.enter(row, column, -amount)
             columns.append(earned)
         return tuple(columns)
