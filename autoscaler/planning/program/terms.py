@@ -85,20 +85,21 @@ def shares_of(
     for node in nodes:
         for name, number in free_of(node).items():
             free.setdefault(name, {})[node.name] = number
-    available: dict[tuple[frozenset[str], str], int] = {}
-    shares: dict[tuple[int, str], float] = {}
-    zones_for: dict[frozenset[str], set[int]] = {}
+    asked: dict[tuple[frozenset[str], str], int] = {}
     for group in groups:
-        if group.eligible not in zones_for:
-            zones_for[group.eligible] = {zone_of[n] for n in group.eligible if n in zone_of}
         for name, number in bundle_of(group).items():
             key = (group.eligible, name)
-            if key not in available:
-                own = free.get(name, {})
-                available[key] = sum(own[n] for n in own.keys() & group.eligible)
-            if not available[key]:
-                continue
-            for zone in zones_for[group.eligible]:
-                use = number * group.number / available[key]
-                shares[zone, name] = min(1.0, shares.get((zone, name), 0.0) + use)
+            asked[key] = asked.get(key, 0) + number * group.number
+    shares: dict[tuple[int, str], float] = {}
+    zones_for: dict[frozenset[str], set[int]] = {}
+    for (eligible, name), number in asked.items():
+        own = free.get(name, {})
+        available = sum(own[node] for node in own.keys() & eligible)
+        if not available:
+            continue
+        if eligible not in zones_for:
+            zones_for[eligible] = {zone_of[node] for node in eligible if node in zone_of}
+        for zone in zones_for[eligible]:
+            use = number / available
+            shares[zone, name] = min(1.0, shares.get((zone, name), 0.0) + use)
     return shares

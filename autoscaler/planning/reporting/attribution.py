@@ -200,6 +200,12 @@ class _Balance:
     def __init__(self, name: str, credits_of: Sequence[Credit]) -> None:
         self._name = name
         self._credits = credits_of
+        # In order; most wants have a part in few changes.
+        self._sites_of: dict[int, list[int]] = {}
+        for site, credit in enumerate(credits_of):
+            for want, own in credit.instances:
+                if own == name:
+                    self._sites_of.setdefault(want, []).append(site)
         # Sites that let requests go elsewhere, and sites that took them from elsewhere,
         # with their wants, once an instance.
         self._left: list[tuple[int, int]] = []
@@ -213,8 +219,10 @@ class _Balance:
         that came from another place are no gain. But who moves takes the place of others
         or leaves one for others: that is settled when all wants have been looked at.
         """
-        total = sum(credit.of(want, self._name) for credit in self._credits)
-        for site, credit in enumerate(self._credits):
+        sites = self._sites_of.get(want, [])
+        total = sum(self._credits[site].of(want, self._name) for site in sites)
+        for site in sites:
+            credit = self._credits[site]
             own = credit.of(want, self._name)
             if total < more and own < 0:
                 moved = min(more - total, -own)

@@ -133,13 +133,18 @@ def _new_requests(
     A request for several instances counts for the change that brings most of them.
     """
     serves: tuple[dict[int, int], ...] = tuple({} for _ in credit_of)
+    brought_by: dict[int, dict[int, int]] = {}
+    for site, credit in enumerate(credit_of):
+        for (want, _), number in credit.instances.items():
+            brought = brought_by.setdefault(want, {})
+            brought[site] = brought.get(site, 0) + max(0, number)
     for want, own in enumerate(mix.wants):
         new = after.served[want] - before.served[want]
         if new <= 0 or own.is_returning:
             continue
-        brought = [sum(max(0, c.of(want, name)) for name in own.bundle) for c in credit_of]
+        brought = brought_by.get(want, {})
         size = own.bundle.total()
-        for site in sorted(range(len(brought)), key=lambda site: (-brought[site], site)):
+        for site in sorted(brought, key=lambda site: (-brought[site], site)):
             number = min(new, -(-brought[site] // size))
             if number:
                 serves[site][want] = number
