@@ -142,7 +142,7 @@ def _loop(answer: Answer, namespace: str) -> Json | None:
         return None
     try:
         found = json.loads(kept.config_map.data.get(STATUS, ""))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     wanted = ("mode", "holder", "updatedAt", "conditions", "plan", "errors")
     return {key: found.get(key) for key in wanted} if isinstance(found, dict) else None

@@ -76,7 +76,7 @@ def _times(config_map: ConfigMap) -> Mapping[str, float]:
     try:
         found = json.loads(config_map.annotations.get(WRITTEN, "{}"))
         return {str(name): float(time_s) for name, time_s in found.items()}
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return {}
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from autoscaler.domain.journal.history import RolloutRecord
+from autoscaler.domain.journal.journal_json import MOST
+from autoscaler.domain.journal.quarantine import LAST_S
 from autoscaler.domain.journal.rollout import Result
 
 # A ring: old records make room. A record takes less than 1 KiB of the 1 MiB there is.
@@ -27,7 +29,7 @@ def history_from_text(text: str) -> tuple[RolloutRecord, ...]:
     """
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ()
     items = found if isinstance(found, list) else []
     records = (_from_json(item) for item in items if isinstance(item, dict))
@@ -90,9 +92,12 @@ def _from_json(item: Mapping[str, object]) -> RolloutRecord | None:
     numbers = [item.get(key) for key in ("startedAt", "endedAt", "gain", "cost")]
     serves, served = item.get("serves"), item.get("served")
     gpus = item.get("gpus")
-    if not all(isinstance(n, int | float) for n in numbers) or not isinstance(serves, list):
+    if not isinstance(serves, list):
         return None
-    started_s, ended_s, gain, cost = (float(n) for n in numbers if isinstance(n, int | float))
+    known = [float(n) for n in numbers if isinstance(n, int | float) and abs(n) <= MOST]
+    if len(known) < len(numbers) or not all(0 <= n <= LAST_S for n in known[:2]):
+        return None
+    started_s, ended_s, gain, cost = known
     try:
         result = Result(str(item.get("result")))
     except ValueError:

@@ -56,7 +56,7 @@ def past_from_text(text: str) -> dict[str, PoolPast]:
     """Return the past by pool; what cannot be read is left out."""
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     pasts: dict[str, PoolPast] = {}
     for item in found if isinstance(found, list) else ():

@@ -205,7 +205,7 @@ def _journals(items: Iterable[Mapping[str, object]]) -> Iterable[tuple[str, Jour
 def _object(text: str) -> Mapping[str, object]:
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -83,7 +83,7 @@ def call_name(verb: str, kind: Kind, namespace: str | None, name: str = "") -> s
 def _json_in(body: bytes) -> RawObject | None:
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -107,6 +107,6 @@ def body_of(query: str, body: bytes) -> object:
     """Return the JSON of a body; QueryFailed when it is another thing."""
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         shown = " ".join(body[:SHOWN].decode("utf-8", "replace").split())
         raise QueryFailed(f"query {query}: the answer is not JSON: {shown!r}") from None

@@ -132,7 +132,7 @@ def parse_inventory(text: str) -> Inventory:
     """
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"the inventory is not JSON: {error}") from error
     rows = _field(document, "gpus", list, "")
     gpus = tuple(_gpu(row, f"gpus[{i}]") for i, row in enumerate(rows))

@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Callable, Mapping
-from math import isfinite
 from typing import TypeVar
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.journal.quarantine import LAST_S
 from autoscaler.domain.journal.rollout import Journal, Layout, State
 from autoscaler.domain.mig.geometry import Geometry, GpuInstance
 from autoscaler.domain.policy.pool import Driver
 
 T = TypeVar("T")
+# No amount of slice-seconds comes near it.
+MOST = 1e300
 
 # Field of the journal -> key of the JSON form.
 KEYS: Mapping[str, str] = {
@@ -92,7 +94,7 @@ def journal_from_text(text: str) -> Journal:
     """
     try:
         fields = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"the journal is not JSON: {error}") from error
     if not isinstance(fields, dict):
         raise ConfigError("the journal is not a JSON object")
@@ -147,8 +149,8 @@ class Reader:
             started_at_s=self.get("startedAt", as_time),
             rollback_name=self.get("configBack", as_text),
             serves=self.get("serves", as_texts),
-            gain=self.get("gain", as_time),
-            cost=self.get("cost", as_time),
+            gain=self.get("gain", as_amount),
+            cost=self.get("cost", as_amount),
             manager_pod=self.get("managerPod", as_text),
             driver=self.get_or("driver", as_driver, Driver.MIG_MANAGER),
         )
@@ -199,9 +201,19 @@ def as_whole(value: object) -> int:
 
 
 def as_time(value: object) -> float:
+    """Return epoch seconds that a calendar can name."""
+    number = as_amount(value)
+    if not 0 <= number <= LAST_S:
+        raise TypeError(f"not a time: {value!r}")
+    return number
+
+
+def as_amount(value: object) -> float:
     """Return a number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise TypeError(f"not a number: {value!r}")
+    # A whole number may be too large for any other kind.
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not abs(value) <= MOST:
+        raise TypeError(f"not a number: {str(value)[:40]}")
     return float(value)
 
 

@@ -13,6 +13,16 @@ from autoscaler.domain.journal.rollout import Result
 
 CLEAR = "clear"
 DOUBLINGS = 10
+# The last second that a calendar can name.
+LAST_S = 253_402_300_799
+UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +93,20 @@ class Quarantine:
                 reason=str(fields.get("reason", "")),
                 message=str(fields.get("message", "")),
                 since_s=float(fields.get("since", 0.0)),
-                until_s=float(fields["until"]),
+                until_s=_end_s(float(fields["until"])),
                 attempt=max(0, int(fields.get("attempt", 1))),
                 cordoned=fields.get("cordoned") is True,
                 rollout=str(fields.get("rollout", "")),
                 result=Result(fields["result"]) if "result" in fields else None,
                 cleared=fields.get("cleared") is True,
             )
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except UNREADABLE:
             return cls("Unreadable", f"not ours: {text[:80]!r}", 0.0, float("inf"))
+
+
+def _end_s(until_s: float) -> float:
+    """Return an end that a calendar can name; any other is no end."""
+    return until_s if 0 <= until_s <= LAST_S else float("inf")
 
 
 def backoff_s(first_s: float, failures: int) -> float:

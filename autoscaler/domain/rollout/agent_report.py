@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from autoscaler.domain.cluster.marks import AGENT
 from autoscaler.domain.cluster.objects import Node
+from autoscaler.domain.journal.quarantine import UNREADABLE
 from autoscaler.domain.journal.rollout import Journal, State
 from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.domain.policy.pool import Driver
@@ -130,7 +131,7 @@ def report_of(node: Node) -> Report | None:
             boards=tuple(str(uuid) for uuid in fields.get("boards", ())),
             replaced=tuple(str(uid) for uid in fields.get("replaced", ())),
         )
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except UNREADABLE:
         return None
 
 
