@@ -119,7 +119,8 @@ class Look:
         due = []
         for pool in self.policy.pools:
             tried_s = past.tried_s.get(pool.name, -inf)
-            if self.now_s < tried_s + RETRY_S:
+            # A look in the future is one of a clock that has gone back.
+            if tried_s <= self.now_s < tried_s + RETRY_S:
                 continue
             if self._is_new_hour(past, pool) or self._is_due(past, pool):
                 due.append((tried_s, pool.name, pool))
@@ -157,12 +158,14 @@ class Look:
         made = past.forecasts.get(pool.name)
         if self.policy.demand.forecast is None:
             return False
-        return made is None or floor(made.made_at_s / HOUR_S) < floor(self.now_s / HOUR_S)
+        return made is None or floor(made.made_at_s / HOUR_S) != floor(self.now_s / HOUR_S)
 
     def _is_due(self, past: Past, pool: Pool) -> bool:
         """Say whether what the past of a pool says is to be found anew."""
         own = past.pools.get(pool.name)
-        if own is None or self.now_s >= own.made_at_s + self.policy.planning.past.refresh_s:
+        if own is None or own.made_at_s > self.now_s + RETRY_S:
+            return True
+        if self.now_s >= own.made_at_s + self.policy.planning.past.refresh_s:
             return True
         changed = own.gpus != gpus_of(pool.name, self.snapshot).text()
         return changed and self.now_s >= own.made_at_s + CHANGED_S

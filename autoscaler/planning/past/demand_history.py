@@ -22,6 +22,9 @@ Key = tuple[str, str]
 """Pool and resource name."""
 
 HASH_DIGITS = 12
+# More than ten thousand GPUs hold in their smallest instances. Beyond it a sample is a
+# fault of whoever took it.
+MOST_INSTANCES = 100_000
 
 
 class Source(StrEnum):
@@ -86,7 +89,8 @@ class DemandHistory:
         Points in time of all samples.
     wanted
         Instances asked for at once, waiting and held, by pool and resource; NaN where
-        not known. A resource that is not there is not known at all.
+        not known, as are samples that cannot be. A resource that is not there is not
+        known at all.
     held
         Those of ``wanted`` that were held, where that is known.
     services
@@ -112,6 +116,9 @@ class DemandHistory:
             if samples.shape != (self.grid.number,):
                 raise ValueError(f"{key}: {samples.shape} samples for {self.grid.number}")
             samples.setflags(write=False)
+        for name, part in (("wanted", self.wanted), ("held", self.held)):
+            likely = {key: _plausible(samples) for key, samples in part.items()}
+            object.__setattr__(self, name, likely)
 
     @property
     def pools(self) -> tuple[str, ...]:
@@ -167,6 +174,16 @@ class DemandHistory:
         return digest.hexdigest()[:HASH_DIGITS]
 
 
+def _plausible(samples: FloatArray) -> FloatArray:
+    """Return samples with those that cannot be as not known."""
+    able = np.isnan(samples) | ((samples >= 0) & (samples <= MOST_INSTANCES))
+    if able.all():
+        return samples
+    known = np.where(able, samples, np.nan)
+    known.setflags(write=False)
+    return known
+
+
 def _filled(
     first: Mapping[Key, FloatArray], second: Mapping[Key, FloatArray]
 ) -> dict[Key, FloatArray]:
@@ -184,7 +201,8 @@ def on_grid(points: Iterable[tuple[float, float]], grid: Grid) -> tuple[FloatArr
     ----------
     points
         Time in epoch seconds and value, in any order. Of several for one place the last
-        given counts. What is not a number, infinite or below zero is not known.
+        given counts. What is not a number, below zero or more than any fleet holds is
+        not known.
     grid
         Where they belong; each goes to the nearest place.
     """
@@ -193,7 +211,7 @@ def on_grid(points: Iterable[tuple[float, float]], grid: Grid) -> tuple[FloatArr
     for at_s, value in points:
         place = (at_s - grid.start_s) / grid.step_s
         is_inside = isfinite(place) and 0 <= round(place) < grid.number
-        if is_inside and isfinite(value) and value >= 0:
+        if is_inside and 0 <= value <= MOST_INSTANCES:
             samples[round(place)] = value
         else:
             odd += 1

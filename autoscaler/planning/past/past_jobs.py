@@ -9,6 +9,7 @@ held, and where something did, each counts from its arrival, as if it had not.
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from autoscaler.planning.past.demand_history import (
     concurrency,
 )
 from autoscaler.planning.past.queue_model import Job
+
+# No request has run for longer on average than there have been such clusters.
+MOST_MEAN_S = 1e9
 
 
 @dataclass(slots=True)
@@ -110,7 +114,7 @@ def mean_service_s(services: Mapping[str, Service], prior_jobs: float) -> dict[s
     Parameters
     ----------
     services
-        What is known of each.
+        What is known of each; sums that are no amounts count as nothing known.
     prior_jobs
         How many requests of the mean of all are added to each, so that few do not
         count for much.
@@ -120,6 +124,7 @@ def mean_service_s(services: Mapping[str, Service], prior_jobs: float) -> dict[s
     dict
         Empty when no request of any is known.
     """
+    services = {name: own if _is_amount(own) else Service() for name, own in services.items()}
     together = Service()
     for own in services.values():
         together = together.plus(own)
@@ -132,3 +137,7 @@ def mean_service_s(services: Mapping[str, Service], prior_jobs: float) -> dict[s
         else mean_s
         for name, own in sorted(services.items())
     }
+
+
+def _is_amount(own: Service) -> bool:
+    return 0 <= own.number < inf and 0 <= own.total_s <= own.number * MOST_MEAN_S

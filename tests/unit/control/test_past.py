@@ -240,3 +240,14 @@ def test_what_has_no_room_in_the_config_map_is_left_out_and_said():
 def test_a_forecast_without_futures_reaches_nothing():
     """It is silent, not zero."""
     assert Forecast("a", NOW_S, HOUR_S).reach() == {}
+
+
+def test_a_clock_that_went_back_finds_the_past_anew():
+    """What was found in the future would else stand until the clock is there again."""
+    own, source = rules(history="14d"), Remembered()
+    ahead = look(source, own, NOW_S + 365 * DAY_S).refreshed(NO_PAST)
+    back = look(source, own, NOW_S).refreshed(ahead)
+    assert back.pools["pool"].made_at_s == NOW_S
+    assert back.tried_s["pool"] == NOW_S
+    assert abs(back.forecasts["pool"].made_at_s - NOW_S) < STEP_S
+    assert look(source, own, NOW_S + 60.0).refreshed(back) is back
