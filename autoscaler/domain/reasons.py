@@ -77,6 +77,7 @@ class Reason(StrEnum):
     GPUS_BUSY = "GpusBusy"
     NOT_WORTH_IT = "NotWorthIt"
     WHOLE_GPU_CAP = "WholeGpuCap"
+    CEILING = "Ceiling"
     # A change is blocked for now.
     PAUSED = "Paused"
     OUTSIDE_WINDOW = "OutsideWindow"

@@ -12,6 +12,7 @@ from autoscaler.domain.fleet.snapshot import Snapshot
 from autoscaler.domain.journal.history import RolloutRecord
 from autoscaler.domain.plan.plan import Optimality, Plan, StoppedBy, sum_of
 from autoscaler.domain.policy.policy import Policy, policy_hash
+from autoscaler.domain.reasons import PodNote, Reason
 from autoscaler.planning.program.optimizer import (
     Guard,
     Settlement,
@@ -106,7 +107,7 @@ def make_plan(
         unserved=tuple(sorted(demand.impossible)),
     )
     if settlement is None:
-        return _identified(_failed(plan))
+        return _identified(_failed(plan, demand))
     settlement, priced = _prune(problem, settlement, settings.solver)
     choice = settlement.choice
     unserved = (*demand.impossible, *unserved_pods(problem, choice))
@@ -190,10 +191,20 @@ def _notices(problem: Problem, settlement: Settlement) -> tuple[str, ...]:
     return tuple(notices)
 
 
-def _failed(plan: Plan) -> Plan:
+def _failed(plan: Plan, demand: Demand) -> Plan:
+    """Return a plan that keeps the present geometry and says so of every waiting pod."""
     nothing_known = Optimality(0.0, float("inf"), float("inf"), 0.0, StoppedBy.FAILURE)
     notice = "the solver failed; the present geometry is kept"
-    return replace(plan, optimality=nothing_known, notices=(notice,))
+    text = "the solver failed, so what would serve it is not known"
+    fitting = {note.pod for note in demand.fits_today}
+    waiting = [pod for group in demand.groups for pod in group.pods if pod not in fitting]
+    notes = (*plan.unserved, *(PodNote(pod, Reason.SOLVER_STOPPED, text) for pod in waiting))
+    return replace(
+        plan,
+        optimality=nothing_known,
+        unserved=tuple(sorted(notes)),
+        notices=(*demand.notices, notice),
+    )
 
 
 def _identified(plan: Plan) -> Plan:

@@ -60,6 +60,8 @@ class PoolRule:
         Compute slices of one.
     strategy
         MIG strategy of the pool: under which name its instances count.
+    wished
+        The floor that people wrote, where a ceiling of the same moment is below it.
     """
 
     pool: str
@@ -69,6 +71,7 @@ class PoolRule:
     present: int
     slices: int
     strategy: Strategy = Strategy.MIXED
+    wished: int | None = None
 
     @property
     def resource(self) -> str:
@@ -162,7 +165,11 @@ def rules_of(pool: Pool, snapshot: Snapshot, now_s: float) -> tuple[PoolRule, ..
             slices = _slices(profile, models)
             there = have[name_of(profile, pool.strategy)]
             own = PoolRule(pool.name, kind, profile, number, there, slices)
-            found.append(replace(own, strategy=pool.strategy))
+            own = replace(own, strategy=pool.strategy)
+            if kind is RuleKind.FLOOR and number > ceilings.get(profile, number):
+                # What may not be there cannot be kept: the ceiling counts.
+                own = replace(own, limit=ceilings[profile], wished=number)
+            found.append(own)
     return tuple(found)
 
 
@@ -196,7 +203,18 @@ def broken(rule: PoolRule, short: int, cause: str) -> Hold | None:
         Instances or nodes that are missing after the plan; 0 gives none.
     cause
         What stands in the way, one clause; may be empty.
+
+    Returns
+    -------
+    Hold or None
+        Also for a floor above a ceiling of the same moment.
     """
+    if rule.wished is not None:
+        text = (
+            f"pool {rule.pool} shall keep {rule.wished} x {rule.name} and have at most"
+            f" {rule.limit} at the same time: the ceiling counts"
+        )
+        return Hold(Reason.FLOOR_IMPOSSIBLE, text)
     if not short or rule.kind.is_most:
         return None
     have = rule.limit - short

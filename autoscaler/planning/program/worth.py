@@ -7,7 +7,7 @@ for the home share, then for requests that wait, least for work that may come.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import sqrt
+from math import inf, sqrt
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.mig.profile import GpuModel
@@ -21,6 +21,10 @@ RULE_FACTOR = 100.0
 # Weights above count as this one: beyond it a single pod outweighs any fleet anyway, and
 # the solver could not tell light pods from nothing.
 MAX_WEIGHT = 1e4
+# Mean service times beyond these are faults of metrics: a pod takes longer to start, and
+# no cluster has run for so long. They would make one profile outweigh all others.
+LEAST_SERVICE_S = 1.0
+MOST_SERVICE_S = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +91,15 @@ class Worth:
 
     def _service_s(self, resource: str) -> float:
         known_s = self.history.service_s.get(resource, 0.0)
-        return known_s if known_s > 0 else self.rules.usual_service_s
+        if not 0 < known_s < inf:
+            return self.rules.usual_service_s
+        return min(max(known_s, LEAST_SERVICE_S), MOST_SERVICE_S)
 
     def of_bundle(self, bundle: Counts, priority: float = 1.0) -> float:
         """Return the worth of serving a request, in slice-seconds."""
         slices = sum(number * self.weight_of(name) for name, number in bundle.items())
-        return self.horizon_s * min(priority, MAX_WEIGHT) * slices
+        weight = min(priority, MAX_WEIGHT) if priority > 0 else 0.0
+        return self.horizon_s * weight * slices
 
     def of_home(self, resource: str) -> float:
         """Return the extra worth of an instance of the home share, in slice-seconds."""

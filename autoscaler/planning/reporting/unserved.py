@@ -16,6 +16,16 @@ from autoscaler.planning.program.problem import Problem
 from autoscaler.planning.program.rules import RuleKind
 from autoscaler.planning.program.units import MARK
 
+# Rules that leave no more of an instance, and what people call them.
+LIMITS = (
+    (RuleKind.CEILING, Reason.CEILING, "the pool's ceiling"),
+    (
+        RuleKind.CAP,
+        Reason.WHOLE_GPU_CAP,
+        "the home mix and some (planning.wholeGpuCap)",
+    ),
+)
+
 
 def unserved_pods(problem: Problem, choice: Choice) -> tuple[PodNote, ...]:
     """Return the pods that a plan does not serve, sorted, each with the reason.
@@ -98,18 +108,31 @@ class _Explainer:
                 total += min(want.number, room)
         return total
 
-    def _reached_cap(self, want: Want) -> str:
-        """Return which cap on whole GPUs leaves no more for a want, empty for none."""
+    def _reached(self, want: Want, kind: RuleKind, why: str) -> str:
+        """Return which rule of a kind leaves no more for a want, empty for none."""
         for own, rule in zip(self._problem.rules, self._problem.mix.rules, strict=True):
-            if own.kind is not RuleKind.CAP or not want.bundle[rule.name]:
+            if own.kind is not kind or not want.bundle[rule.name]:
                 continue
             after = rule.present + created(self._problem.mix, self._choice, rule)
-            if want.zones <= rule.zones and after >= own.limit:
+            if want.zones <= rule.zones and after + want.bundle[rule.name] > own.limit:
                 return (
                     f"pool {own.pool} has {after} x {own.name}, and no more than {own.limit}"
-                    " are made: the home mix and some (planning.wholeGpuCap)"
+                    f" are made: {why}"
                 )
         return ""
+
+    def _floors_beside(self, want: Want) -> str:
+        """Name the floors of other profiles where a want may be served, if any."""
+        rules = zip(self._problem.rules, self._problem.mix.rules, strict=True)
+        floors = [
+            f"{own.limit} x {own.name}"
+            for own, rule in rules
+            if own.kind is RuleKind.FLOOR
+            and own.limit
+            and rule.zones & want.zones
+            and not want.bundle[rule.name]
+        ]
+        return f"; floors ask for {', '.join(floors)}" if floors else ""
 
     def _not_chosen(self, want: Want) -> tuple[Reason, str]:
         prices = [
@@ -124,9 +147,10 @@ class _Explainer:
                 f" must gain {least:.0f}, which is planning.minGain times its cost"
             )
             return Reason.NOT_WORTH_IT, text
-        capped = self._reached_cap(want)
-        if capped:
-            return Reason.WHOLE_GPU_CAP, capped
+        for kind, reason, why in LIMITS:
+            reached = self._reached(want, kind, why)
+            if reached:
+                return reason, reached
         wants = self._problem.mix.wants[: len(self._problem.groups)]
         parts = []
         for name in want.bundle:
@@ -135,6 +159,7 @@ class _Explainer:
             served = sum(wants[i].bundle[name] * self._choice.served[i] for i in users)
             parts.append(f"{asked} x {name} are asked for, {served} can be had")
         text = " and ".join(parts) + " beside all that is worth more"
+        text += self._floors_beside(want)
         if want.bundle[GPU] and not any(name.startswith(MARK) for name in want.bundle):
             text += "; MIG mode is for people to change"
         return Reason.NO_CAPACITY, text
@@ -196,7 +221,8 @@ def _no_way(group: DemandGroup, nodes: list[FleetNode]) -> tuple[Reason, str]:
         text = f"none of its {len(nodes)} nodes has it free, and none may be changed{why}"
         return Reason.NO_CAPACITY, text
     if any(_could_hold(node) for node in movable):
-        text = f"no node has room for {group.bundle} at once; {obstacles(nodes)}"
+        why = obstacles(nodes)
+        text = f"no node has room for {group.bundle} at once{f'; {why}' if why else ''}"
         return Reason.GPUS_BUSY if "in use" in text else Reason.NO_CAPACITY, text
     return Reason.GPUS_BUSY, f"every GPU that could hold it is in use: {obstacles(nodes)}"
 
