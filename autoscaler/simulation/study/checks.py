@@ -5,6 +5,7 @@ Each returns sentences about what is wrong; a run without any is sound.
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from math import inf
 
 from autoscaler.domain.errors import InvariantError
 from autoscaler.domain.mig.placement import is_valid
@@ -107,7 +108,8 @@ def _lost_instances(outcome: Outcome) -> Iterator[str]:
         where, instance = times.place
         if times.start_s is None or not instance or where not in cuts:
             continue
-        end_s = outcome.ended_s if times.end_s is None else times.end_s
+        # Whoever never ended held its instance to the last.
+        end_s = inf if times.end_s is None else times.end_s
         for cut in _during(cuts[where], times.start_s, end_s):
             if instance not in map(str, cut.geometry.instances if cut.geometry else ()):
                 yield f"job {times.job.number} has no {instance} of {where} at {cut.at_s:.0f} s"

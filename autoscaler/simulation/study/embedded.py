@@ -4,7 +4,7 @@ Everything that a change takes is there: cordons, the device plugin's restart, k
 lag, the pace of the loop. Jobs are pods that ask for their profile by resource name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -119,8 +119,19 @@ class Pace:
             self.plan_gap = max(self.plan_gap, inf if optimality is None else optimality.gap)
 
 
-def run_embedded(policy: str, case: Case, settings: EmbeddedSettings) -> Outcome:
-    """Run a case to the end of its last job, and return what came of it."""
+def run_embedded(
+    policy: str,
+    case: Case,
+    settings: EmbeddedSettings,
+    prepare: Callable[[World], object] | None = None,
+) -> Outcome:
+    """Run a case to the end of its last job, and return what came of it.
+
+    Parameters
+    ----------
+    prepare
+        Is handed the cluster before the first job comes, e.g. to plan faults.
+    """
     namespaces = (NAMESPACE, LOOP_NAMESPACE)
     closing = Closing() if settings.closes_by_profile and settings.policy else None
     world = World(
@@ -139,6 +150,8 @@ def run_embedded(policy: str, case: Case, settings: EmbeddedSettings) -> Outcome
         closing.watch(world.platform)
     if case.announced:
         announce(world, NAMESPACE, case.announced)
+    if prepare is not None:
+        prepare(world)
     jobs = case.present.jobs
     world.submit(_task(job) for job in jobs)
     placements = Placements(world, START_S)

@@ -10,8 +10,15 @@ from autoscaler.agent.wiring import new_agent
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.policy.policy import Driver
 from autoscaler.planning.past.demand_history import Grid
+from autoscaler.ports import PODS
+from autoscaler.simulation.controllers.pods import uid_of
 from autoscaler.simulation.study.checks import problems_of
-from autoscaler.simulation.study.embedded import EmbeddedSettings, fleet_of, run_embedded
+from autoscaler.simulation.study.embedded import (
+    START_S,
+    EmbeddedSettings,
+    fleet_of,
+    run_embedded,
+)
 from autoscaler.simulation.study.known_past import KnownPast
 from autoscaler.simulation.study.light import play
 from autoscaler.simulation.study.players import Exact
@@ -48,6 +55,40 @@ def test_without_a_loop_jobs_run_as_in_the_light_simulator():
         late_s = POD_S * (1 + own.job.number)
         assert other.start_s <= own.start_s <= other.start_s + late_s
         assert other.end_s <= own.end_s <= other.end_s + late_s + POD_S
+
+
+def test_an_instance_that_the_world_loses_is_noticed():
+    """A reset of the GPU takes it away while a job runs on it."""
+
+    def plan(world):
+        def lose():
+            world.hardware.gpus("gpu-001")[0].lose_instances()
+            world.devices.of("gpu-001").stop(world.clock.now_s())
+            world.devices.touch("gpu-001")
+
+        world.engine.call_at(START_S + 100, lose)
+
+    case = case_of((0, 600, WHOLE), gpus=1)
+    outcome = run_embedded("static", case, settings({WHOLE: 1}), plan)
+    assert any(f"job 0 has no {WHOLE}@0" in text for text in problems_of(outcome, case))
+
+
+def test_a_double_booking_in_the_world_is_noticed():
+    """The device manager forgets who holds what, and gives one instance out again."""
+
+    def plan(world):
+        def forget():
+            manager = world.devices.of("gpu-001")
+            for pod in world.platform.informers.of(PODS).objects.values():
+                manager.free(uid_of(pod))
+
+        for turn in range(12):
+            world.engine.call_at(START_S + 60 * turn + 30, forget)
+
+    rows = [(60.0 * k, 700.0, ONE) for k in range(7)]
+    case = case_of(*rows, gpus=1)
+    outcome = run_embedded("static", case, settings({ONE: 7}), plan)
+    assert any("share" in text for text in problems_of(outcome, case))
 
 
 @pytest.mark.parametrize("driver", list(Driver))
