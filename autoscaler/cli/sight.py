@@ -11,7 +11,7 @@ from autoscaler.adapters.default_policy import default_policy_for, default_polic
 from autoscaler.adapters.dump import read_dumps, read_metrics
 from autoscaler.adapters.policy_file import load_policy
 from autoscaler.adapters.solver_process import SolverProcess
-from autoscaler.cli.moment import parse_moment
+from autoscaler.cli.moment import parse_moment, span_text
 from autoscaler.cli.output import FORM_OPTION, Form, console
 from autoscaler.cli.wiring import (
     CONTEXT_OPTION,
@@ -61,6 +61,8 @@ KubeconfigOption = Annotated[str | None, KUBECONFIG_OPTION]
 ContextOption = Annotated[str | None, CONTEXT_OPTION]
 NamespaceOption = Annotated[str | None, NAMESPACE_OPTION]
 FormOption = Annotated[Form, FORM_OPTION]
+# A moment this near is the one at which people gave the command.
+SAME_TIME_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,7 @@ def look(question: Question) -> Answer:
             *(() if given is None else given.warnings),
             *observation.notices,
             *left_out(observation),
+            *_another_time(question, clock.now_s()),
             *gaps,
             *(() if metrics is None else metrics.notices),
             *_strangers(metrics, observation),
@@ -188,6 +191,20 @@ def _strangers(metrics: MetricsView | None, observation: Observation) -> Iterato
     said = "" if metrics is None else unknown_hosts(metrics.instances, names)
     if said:
         yield said
+
+
+def _another_time(question: Question, clock_s: float) -> Iterator[str]:
+    """Yield what a plan of a live cluster for another moment rests on."""
+    at_s = question.at_s
+    if question.files or at_s is None or abs(at_s - clock_s) < SAME_TIME_S:
+        return
+    if at_s < clock_s:
+        yield f"--at is {span_text(clock_s - at_s)} ago: what is there now is judged as of then"
+        return
+    yield (
+        f"--at is {span_text(at_s - clock_s)} ahead: windows, rules by time and announced peaks"
+        " are those of then; nodes, and the pods that run and wait, are those of now"
+    )
 
 
 @contextmanager
