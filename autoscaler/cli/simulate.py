@@ -2,6 +2,7 @@
 
 from autoscaler.adapters.policy_file import load_policy
 from autoscaler.agent.wiring import new_agent
+from autoscaler.cli import simulate_advice as advice
 from autoscaler.cli import simulate_options as options
 from autoscaler.cli import simulate_report as files
 from autoscaler.cli import simulate_sources as sources
@@ -28,12 +29,20 @@ def run_simulation(
     chosen: options.CaseOptions,
     runs: options.RunOptions,
     sweeps: kept.SweepOptions,
+    advising: advice.AdviceOptions,
     outputs: files.OutputOptions,
 ) -> None:
     """Run policies on the jobs of a trace, and compare how long jobs take."""
     files.check(outputs)
     kept.check(sweeps, has_files=bool(outputs.report or outputs.png))
+    advice.check(advising, has_files=bool(outputs.report or outputs.png or sweeps.sweep))
     comparison = comparison_of(wanted, chosen, runs)
+    if advising.recommend:
+        base = comparison.conditions.policy if runs.policy else None
+        advice.run_advice(
+            comparison, base, advising, processes=sweeps.processes, form=outputs.form
+        )
+        return
     if sweeps.sweep is None:
         results = run_all(comparison, sweeps.processes)
         files.write_files(outputs, comparison, results)
@@ -80,5 +89,6 @@ simulate = GroupedCommand(
     options.CaseOptions,
     options.RunOptions,
     kept.SweepOptions,
+    advice.AdviceOptions,
     files.OutputOptions,
 )

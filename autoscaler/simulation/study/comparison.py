@@ -33,7 +33,7 @@ class Comparison:
     conditions: Conditions
 
     def __post_init__(self) -> None:
-        require(list(self.policies))
+        require(self.policies, self.conditions)
         if not self.recipes or not self.policies:
             raise ConfigError("nothing to run: name a load and a policy")
 

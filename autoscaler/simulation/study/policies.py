@@ -1,13 +1,15 @@
 """All policies by name, and how each is run on a case."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.domain.mig.placement import place
-from autoscaler.domain.policy.policy import Driver, Policy, policy_hash
+from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.domain.policy.policy import Driver, Mode, Policy, policy_hash
+from autoscaler.domain.policy.policy_check import PRODUCT_LABEL
 from autoscaler.planning.past.exact_mix import exact_mix
 from autoscaler.planning.past.mix_replay import Order
 from autoscaler.planning.past.static_mix import StaticMix
@@ -55,6 +57,8 @@ class Conditions:
         Whether what becomes free waits for the autoscaler's next look.
     agent
         Makes node agents, where the driver is ``agent``.
+    named
+        More policy files of the autoscaler, each with a name of its own among policies.
     """
 
     policy: Policy
@@ -62,6 +66,15 @@ class Conditions:
     gpus_per_node: int = 1
     closes_by_profile: bool = False
     agent: AgentFactory | None = None
+    named: tuple[tuple[str, Policy], ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.named]
+        for name in names:
+            if name in POLICIES or names.count(name) > 1:
+                raise ConfigError(
+                    f"{name} is the name of another policy: choose one of its own"
+                )
 
     def fingerprint(self) -> str:
         """Return a short hash of all that outcomes depend on."""
@@ -70,6 +83,7 @@ class Conditions:
             self.driver.value,
             self.gpus_per_node,
             self.closes_by_profile,
+            [(name, policy_hash(policy)) for name, policy in self.named],
         )
 
 
@@ -84,19 +98,23 @@ def run_policy(name: str, case: Case, conditions: Conditions) -> Outcome:
     ConfigError
         When there is no policy of that name.
     """
-    return POLICIES[require([name])[0]](name, case, conditions)
+    require([name], conditions)
+    own = dict(conditions.named).get(name)
+    if own is not None:
+        return _autoscaler(name, case, replace(conditions, policy=own))
+    return POLICIES[name](name, case, conditions)
 
 
-def require(names: list[str]) -> list[str]:
-    """Return names of policies, all known."""
-    unknown = [name for name in names if name not in POLICIES]
-    if unknown:
-        raise ConfigError(f"{unknown[0]} is no policy; known are {', '.join(POLICIES)}")
-    return names
+def require(names: Iterable[str], conditions: Conditions) -> None:
+    """Refuse names of policies that are not known."""
+    known = {**POLICIES, **dict(conditions.named)}
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"{name} is no policy; known are {', '.join(known)}")
 
 
 def _autoscaler(name: str, case: Case, conditions: Conditions) -> Outcome:
-    policy = with_driver(conditions.policy, conditions.driver)
+    policy = for_study(conditions.policy, case.model, conditions.driver)
     mix = tuned_mix(case.model, case.past, case.gpus)
     settings = EmbeddedSettings(
         layouts=mix.gpus,
@@ -107,6 +125,27 @@ def _autoscaler(name: str, case: Case, conditions: Conditions) -> Outcome:
         agent=conditions.agent,
     )
     return run_embedded(name, case, settings)
+
+
+def for_study(policy: Policy, model: GpuModel, driver: Driver) -> Policy:
+    """Return a policy as it would act on a fleet of one model.
+
+    It acts whatever its mode is, because that is the question. Of its pools the first that
+    may hold the model has all nodes: other labels than the product's are taken to be there.
+
+    Raises
+    ------
+    ConfigError
+        When no pool may hold the model.
+    """
+    for pool in policy.pools:
+        product = pool.node_selector.get(PRODUCT_LABEL)
+        if product is None or product in model.products:
+            everywhere = {"nvidia.com/gpu.present": "true"}
+            own = pool.model_copy(update={"node_selector": everywhere})
+            acting = policy.model_copy(update={"pools": (own,), "mode": Mode.AUTO})
+            return with_driver(acting, driver)
+    raise ConfigError(f"no pool of policy {policy.metadata.name} is for {model.key}")
 
 
 def with_driver(policy: Policy, driver: Driver) -> Policy:
