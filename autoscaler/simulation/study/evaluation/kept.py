@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from math import inf
 
 from autoscaler.domain.errors import ConfigError
-from autoscaler.simulation.study.evaluation.rows import RULES, Part, Planned, Row
+from autoscaler.simulation.study.evaluation.rows import MODEL_KEY, RULES, Part, Planned, Row
 from autoscaler.simulation.study.figures import Json
 from autoscaler.simulation.study.pairing import Ratio
+from autoscaler.simulation.study.peaks import ANNOUNCED
 from autoscaler.simulation.study.recipe import CaseRecipe
 from autoscaler.simulation.study.splits import Split
 from autoscaler.simulation.study.sweep import read_document
@@ -83,12 +84,13 @@ class CaseRuns:
     @property
     def kind(self) -> str:
         """Rule, load and peaks: what cases that differ by seed only have in common."""
-        draw = self.recipe.draw
-        parts = [
-            RULES[self.recipe.column],
-            f"{draw.load:g}",
-            self.recipe.peak.partition(":")[0],
-        ]
+        recipe = self.recipe
+        draw, column = recipe.draw, recipe.column
+        parts = [RULES.get(column, f"{recipe.source.name} {column}"), f"{draw.load:g}"]
+        parts += [f"{draw.gpus} GPUs"] if draw.gpus else []
+        parts += [recipe.model.key] if recipe.model.key != MODEL_KEY else []
+        parts.append(recipe.peak.partition(":")[0])
+        parts += [ANNOUNCED] if ANNOUNCED in recipe.peak else []
         return " ".join(part for part in parts if part)
 
     @property

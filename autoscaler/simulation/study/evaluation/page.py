@@ -39,6 +39,7 @@ PARTS = {
     Part.BASE: "Base",
     Part.SWAPPED: "Swapped",
     Part.PEAKS: "Peaks",
+    Part.ANNOUNCED: "Announced peaks",
     Part.RESAMPLED: "Resampled",
 }
 
@@ -84,7 +85,8 @@ def _tables(part: Part, own: Cases) -> Iterator[str]:
     if part is Part.RESAMPLED:
         yield resampled_table(own)
         return
-    yield peaks_table(own) if part is Part.PEAKS else single_table(own)
+    has_peaks = part in (Part.PEAKS, Part.ANNOUNCED)
+    yield peaks_table(own) if has_peaks else single_table(own)
     yield "Seconds waited, tuned mix / autoscaler: mean, and 95th percentile by profile.\n"
     yield waits_table(own)
 

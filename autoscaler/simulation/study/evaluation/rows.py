@@ -4,9 +4,10 @@ A row is a way to act on a fleet, a part is a set of cases. What tells most come
 that an evaluation that was stopped early has said the most that it could.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import product
 from pathlib import Path
 
 from autoscaler.domain.mig.profile import GpuModel, load_models
@@ -14,8 +15,10 @@ from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.simulation.controllers.agents import AgentFactory
 from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.evaluation.policies import default_in_force, nightly
+from autoscaler.simulation.study.peaks import ANNOUNCED
 from autoscaler.simulation.study.policies import POLICIES, Conditions
 from autoscaler.simulation.study.recipe import CaseRecipe
+from autoscaler.simulation.study.sources.named import source_named
 from autoscaler.simulation.study.sources.source import TraceFile
 from autoscaler.simulation.study.splits import Days, Division, Draw, Split
 from autoscaler.simulation.study.sweep import Entry, entries_of
@@ -49,6 +52,15 @@ SINGLES = (
 RESAMPLED_LOADS = (0.5, 0.7, 0.4, 0.9)
 PEAK_LOADS = (0.5, 0.7, 0.3)
 PEAKS = ("3g:2.5", "3g+7g:2.5", "7g:2.5", "1g:2.5")
+ANNOUNCED_LOADS = (0.5, 0.7)
+# Traces of other people, thinned to fleets of a size that the real loop replays in minutes.
+OTHER_TRACES = (("msitp", "mixed_share"), ("msitp", "mixed_v100eq"), ("miso", ""))
+OTHER_LOADS = (0.5, 0.7, 0.9)
+OTHER_GPUS = 30
+# Large fleets have many jobs a day, so a few days tell as much.
+SHORT = Division(Days(131, 134), Days(134, 137))
+LARGE_GPUS = (30, 100, 200)
+OTHER_MODELS = ("h100-80gb", "a30-24gb")
 # No constant of the planner was chosen with these in sight.
 SEED_BASE, SEEDS, FIRST_SEEDS = 9001, 20, 5
 USUAL = ("autoscaler", "static-past", "static-hindsight", "unpartitioned")
@@ -61,6 +73,7 @@ class Part(StrEnum):
     BASE = "base"
     SWAPPED = "swapped"
     PEAKS = "peaks"
+    ANNOUNCED = "announced"
     RESAMPLED = "resampled"
 
 
@@ -73,6 +86,9 @@ class Row(StrEnum):
     NIGHTLY = "nightly"
     DEFAULT = "default"
     PEERS = "peers"
+    TRACES = "traces"
+    FLEETS = "fleets"
+    NODES = "nodes-of-4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +134,17 @@ WAYS = {
         gpus_per_node=8,
     ),
     Row.PEERS: Way("What others do, in the light simulator", unthrottled(), policies=PEERS),
+    Row.TRACES: Way(
+        "Agent driver on other traces: Microsoft ITP with mixed sizes, and MISO's jobs",
+        unthrottled(),
+        policies=(*USUAL, "miso"),
+    ),
+    Row.FLEETS: Way(
+        "Agent driver on larger fleets and other models, eight GPUs a node",
+        unthrottled(),
+        gpus_per_node=8,
+    ),
+    Row.NODES: Way("Agent driver, four GPUs a node", unthrottled(), gpus_per_node=4),
 }
 
 
@@ -142,6 +169,10 @@ STEPS = (
     Step(Row.MIG_MANAGER, Part.BASE),
     Step(Row.NIGHTLY, Part.BASE),
     Step(Row.DEFAULT, Part.BASE),
+    Step(Row.AGENT, Part.ANNOUNCED),
+    Step(Row.TRACES, Part.BASE),
+    Step(Row.NODES, Part.BASE),
+    Step(Row.FLEETS, Part.BASE),
     Step(Row.AGENT, Part.RESAMPLED, LATE),
     Step(Row.NIGHTLY, Part.SWAPPED),
     Step(Row.CLOSING, Part.SWAPPED),
@@ -174,20 +205,40 @@ def planned(folder: Path, agent: AgentFactory | None = None) -> list[Planned]:
 
 def recipes_of_step(step: Step) -> Iterator[CaseRecipe]:
     """Yield the cases of a step, those that tell most first."""
-    if step.part is Part.PEAKS:
-        for load in PEAK_LOADS:
-            for peak in PEAKS:
-                for column in (C, A):
-                    yield _recipe(column, Draw(Split.BASE, load, 1, DIVISION), peak)
+    if step.row is Row.TRACES:
+        yield from _traces()
+    elif step.row is Row.FLEETS:
+        yield from _fleets()
+    elif step.part is Part.PEAKS:
+        yield from _peaks(PEAK_LOADS)
+    elif step.part is Part.ANNOUNCED:
+        yield from _peaks(ANNOUNCED_LOADS, f" {ANNOUNCED}")
     elif step.part is Part.RESAMPLED:
-        for seed in step.seeds:
-            for load in RESAMPLED_LOADS:
-                for column in (C, A):
-                    yield _recipe(column, Draw(Split.RESAMPLED, load, seed, DIVISION))
+        for seed, load in product(step.seeds, RESAMPLED_LOADS):
+            for column in (C, A):
+                yield _recipe(column, Draw(Split.RESAMPLED, load, seed, DIVISION))
     else:
         split = Split.BASE if step.part is Part.BASE else Split.SWAPPED
         for column, load in SINGLES:
             yield _recipe(column, Draw(split, load, 1, DIVISION))
+
+
+def _peaks(loads: Sequence[float], mark: str = "") -> Iterator[CaseRecipe]:
+    for load, peak, column in product(loads, PEAKS, (C, A)):
+        yield _recipe(column, Draw(Split.BASE, load, 1, DIVISION), f"{peak}{mark}")
+
+
+def _traces() -> Iterator[CaseRecipe]:
+    for load, (name, column) in product(OTHER_LOADS, OTHER_TRACES):
+        draw = Draw(Split.BASE, load, 1, gpus=OTHER_GPUS)
+        yield CaseRecipe(source_named(name, column), _model(MODEL_KEY), draw)
+
+
+def _fleets() -> Iterator[CaseRecipe]:
+    for key, column, load in product(OTHER_MODELS, (C, A), (0.5, 0.7)):
+        yield replace(_recipe(column, Draw(Split.BASE, load, 1, DIVISION)), model=_model(key))
+    for gpus, column in product(LARGE_GPUS, (C, A)):
+        yield _recipe(column, Draw(Split.BASE, 0.7, 1, SHORT, gpus))
 
 
 def _comparison(step: Step, agent: AgentFactory | None) -> Comparison:
@@ -203,8 +254,8 @@ def _comparison(step: Step, agent: AgentFactory | None) -> Comparison:
 
 
 def _recipe(column: str, draw: Draw, peak: str = "") -> CaseRecipe:
-    return CaseRecipe(TraceFile(shipped_trace(), column), _model(), draw, peak)
+    return CaseRecipe(TraceFile(shipped_trace(), column), _model(MODEL_KEY), draw, peak)
 
 
-def _model() -> GpuModel:
-    return next(model for model in load_models() if model.key == MODEL_KEY)
+def _model(key: str) -> GpuModel:
+    return next(model for model in load_models() if model.key == key)

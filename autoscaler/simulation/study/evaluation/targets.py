@@ -17,6 +17,7 @@ from autoscaler.simulation.study.evaluation.kept import (
 )
 from autoscaler.simulation.study.evaluation.rows import A, C, Part, Row
 from autoscaler.simulation.study.pairing import Ratio, geometric_mean
+from autoscaler.simulation.study.peaks import ANNOUNCED
 
 UNPARTITIONED = "unpartitioned"
 MEAN_LOADS = {A: (0.4, 0.5, 0.7, 0.9), C: (0.3, 0.4, 0.5, 0.6, 0.7)}
@@ -55,7 +56,9 @@ def findings_of(row: Row, cases: Sequence[CaseRuns]) -> list[Finding]:
     peaks = part_of(cases, row, Part.PEAKS)
     if row is Row.AGENT:
         means = [mean_within(base, A, 0.95), mean_within(base, C, 0.77)]
-        return [*_singles(base, swapped, resampled), *means, *_peaks(peaks, (12, 12))]
+        announced = announced_gain(part_of(cases, row, Part.ANNOUNCED), peaks)
+        found = [*_singles(base, swapped, resampled), *means, *_peaks(peaks, (12, 12))]
+        return [*found, announced]
     if row is Row.CLOSING:
         means = [mean_within(base, A, 0.905), mean_within(base, C, 0.71)]
         return [*_singles(base, swapped, resampled), *means, *_peaks(peaks, (14, 15))]
@@ -169,6 +172,26 @@ def enough_better(cases: Cases, ratio_of: RatioOf, wanted: tuple[str, float, int
         f"peaks: at least {1 - limit:.0%} better than {other} in {number} of {len(cases.all)}"
     )
     return Finding(named, text, state)
+
+
+def announced_gain(announced: Cases, peaks: Cases) -> Finding:
+    """Say whether announced peaks gain more than the same ones that nobody announced."""
+    silent = {case.kind: _value(in_peak(case)) for case in peaks.run}
+    pairs = [
+        (_value(in_peak(case)), silent[kind])
+        for case in announced.run
+        if (kind := case.kind.removesuffix(f" {ANNOUNCED}")) in silent
+    ]
+    ends = [pair for pair in pairs if isfinite(pair[0]) and isfinite(pair[1])]
+    own = geometric_mean([pair[0] for pair in ends])
+    other = geometric_mean([pair[1] for pair in ends])
+    gain = geometric_mean([pair[0] / pair[1] for pair in ends])
+    text = f"{_interval(own)} announced, {_interval(other)} not, {len(pairs)} pairs run"
+    is_open = len(pairs) < len(announced.all) or not pairs
+    state = State.OPEN if is_open else State.MISSED
+    if not is_open and gain.value is not None and gain.value < 1:
+        state = State.REACHED
+    return Finding("announced peaks gain more than the same ones unannounced", text, state)
 
 
 def _singles(base: Cases, swapped: Cases, resampled: Cases) -> Iterable[Finding]:

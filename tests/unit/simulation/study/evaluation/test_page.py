@@ -89,6 +89,15 @@ def test_peers_are_ordered_by_how_they_do():
     assert table[3] == "| 7x1g | - | - | - | 14 |"
 
 
+def test_cases_of_other_traces_and_fleets_are_called_what_they_are():
+    """By trace and column, size of the fleet and model, where those are not the usual."""
+    names = [kept(case, None).kind for case in CASES]
+    assert "msitp mixed_share 0.5 30 GPUs" in names
+    assert "C 0.5 h100-80gb" in names
+    assert "A 0.7 200 GPUs" in names
+    assert "C 0.5 3g+7g announced" in names
+
+
 def test_the_order_begins_with_what_tells_most():
     """The first row's base, an early seed before a late one, no case twice."""
     assert {case.row for case in CASES[:14]} == {Row.AGENT}

@@ -92,6 +92,21 @@ def test_peaks_count_jobs_that_arrive_in_them():
     assert (missed.state, missed.found) == (State.MISSED, "0 of 24 run, 12 too few")
 
 
+@pytest.mark.parametrize(("told", "state"), [(0.6, State.REACHED), (0.8, State.MISSED)])
+def test_announced_peaks_must_gain_more(told, state):
+    """Beside the same peaks that nobody announced, at 0.7."""
+    found = []
+    for case in CASES:
+        figures = {
+            Part.PEAKS: {"peakVersus": in_peaks(0.7, 0.6)},
+            Part.ANNOUNCED: {"peakVersus": in_peaks(told, 0.6)},
+        }.get(case.part)
+        found.append(kept(case, None if figures is None else 1.0, **(figures or {})))
+    own = one(findings_of(Row.AGENT, found), "announced peaks")
+    assert own.state is state
+    assert own.found.endswith("16 pairs run")
+
+
 def test_a_number_is_out_of_reach_as_soon_as_too_few_are_left():
     """Four of 24 are left, twelve are wanted, none is there."""
     found = findings(
