@@ -6,12 +6,14 @@ any other, only its free instances may be taken.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.demand.demand import DemandGroup
 from autoscaler.domain.fleet.snapshot import FleetNode, Gpu, Snapshot
 from autoscaler.domain.mig.geometry import Geometry, GpuInstance
 from autoscaler.domain.mig.placement import (
+    Placement,
     is_valid,
     is_within,
     limits_of,
@@ -70,24 +72,27 @@ class Board:
     @property
     def free_slices(self) -> int:
         """Memory slices that are neither held nor given away."""
-        return self.model.memory_slices - mask_of(self.taken).bit_count()
+        return self.model.memory_slices - self._mask.bit_count()
+
+    @property
+    def _mask(self) -> int:
+        """Memory slices that are held or given away, as bits."""
+        mask = 0
+        for instance in (*self.pinned.instances, *self.placed):
+            mask |= ((1 << instance.size) - 1) << instance.start
+        return mask
 
     def starts_for(self, profile: str) -> list[GpuInstance]:
         """Return where an instance of a profile may be put, the lowest start first.
 
         Instances that are there and free come before all others.
         """
-        mask = mask_of(self.taken)
-        found = [
-            p.instance
-            for p in placements(self.model)
-            if p.instance.profile == profile and not p.mask & mask
-        ]
+        mask = self._mask
+        found = [p.instance for p in _placements_of(self.model, profile) if not p.mask & mask]
         there = [i for i in found if i in self.present.instances]
-        if not self.is_open:
+        if not self.is_open or len(there) == len(found):
             return there
-        counts = self.taken.counts.plus({profile: 1})
-        if not is_within(used_by(self.model, counts), limits_of(self.model)):
+        if not _may_have(self.model, self.taken.counts.plus({profile: 1})):
             return there
         return there + [i for i in found if i not in there]
 
@@ -100,6 +105,16 @@ class Board:
             if not overlaps and is_valid(self.model, own.plus(instance)):
                 own = own.plus(instance)
         return own
+
+
+@lru_cache(maxsize=256)
+def _placements_of(model: GpuModel, profile: str) -> tuple[Placement, ...]:
+    return tuple(p for p in placements(model) if p.instance.profile == profile)
+
+
+@lru_cache(maxsize=4096)
+def _may_have(model: GpuModel, counts: Counts) -> bool:
+    return is_within(used_by(model, counts), limits_of(model))
 
 
 def boards_of(snapshot: Snapshot) -> list[Board]:
