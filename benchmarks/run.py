@@ -11,6 +11,21 @@ RUNS = (
     ("plan --from, a fleet with room", "plan_from", ("--busy", "0.3")),
     ("planner, 1,000 GPUs", "planner", ("--gpus", "1000")),
     ("planner, 10,000 GPUs", "planner", ("--gpus", "10000")),
+    (
+        "planner, 10,000 GPUs, 20 groups of pods, 5 kinds for one node",
+        "planner",
+        ("--gpus", "10000", "--groups", "20", "--bundles", "5"),
+    ),
+    (
+        "planner, 10,000 GPUs, 36,000 pods in 20 groups",
+        "planner",
+        ("--gpus", "10000", "--groups", "20", "--load", "3.1"),
+    ),
+    (
+        "planner, 3,000 GPUs of three models",
+        "planner",
+        ("--gpus", "3000", "--models", "a100-40gb,h100-80gb,a30-24gb"),
+    ),
     ("golden instances", "optima", (INSTANCES,)),
 )
 

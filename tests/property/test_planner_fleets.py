@@ -16,7 +16,7 @@ from autoscaler.planning.planner import PlannerSettings, make_plan
 from autoscaler.planning.program.optimizer import settle
 from autoscaler.planning.program.problem import state_problem
 from autoscaler.planning.solving.answer import SolverLimits
-from benchmarks.planner import draw_fleet
+from benchmarks.drawing import draw_fleet
 from tests.builders import NOW_S, fleet_node, model, snapshot, waiting
 from tests.fleets import policy, pool
 
