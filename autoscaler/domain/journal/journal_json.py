@@ -211,8 +211,7 @@ def as_time(value: object) -> float:
 def as_amount(value: object) -> float:
     """Return a number."""
     # A whole number may be too large for any other kind.
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not abs(value) <= MOST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MOST:
         raise TypeError(f"not a number: {str(value)[:40]}")
     return float(value)
 
