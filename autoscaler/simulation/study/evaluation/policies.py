@@ -6,6 +6,9 @@ from autoscaler.domain.policy.policy import Mode, Policy
 from autoscaler.domain.policy.schedule import DailySpan
 from autoscaler.simulation.study.unthrottled import unthrottled
 
+# The other end of the trade; 0 is what all other rows have.
+FAIRNESS = 1.0
+
 
 def nightly() -> Policy:
     """Return the policy; ``simulations/policies/nightly.yaml`` says the same."""
@@ -16,6 +19,14 @@ def nightly() -> Policy:
     )
     metadata = own.metadata.model_copy(update={"name": "nightly"})
     return own.model_copy(update={"disruption": disruption, "metadata": metadata})
+
+
+def fair() -> Policy:
+    """Return the policy of other studies with requests that count more as they wait."""
+    own = unthrottled()
+    metadata = own.metadata.model_copy(update={"name": "fair"})
+    planning = own.planning.model_copy(update={"fairness": FAIRNESS})
+    return own.model_copy(update={"planning": planning, "metadata": metadata})
 
 
 def default_in_force() -> Policy:

@@ -14,7 +14,7 @@ from autoscaler.domain.mig.profile import GpuModel, load_models
 from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.simulation.controllers.agents import AgentFactory
 from autoscaler.simulation.study.comparison import Comparison
-from autoscaler.simulation.study.evaluation.policies import default_in_force, nightly
+from autoscaler.simulation.study.evaluation.policies import FAIRNESS, default_in_force, fair, nightly
 from autoscaler.simulation.study.peaks import ANNOUNCED
 from autoscaler.simulation.study.policies import POLICIES, Conditions
 from autoscaler.simulation.study.recipe import CaseRecipe
@@ -85,6 +85,7 @@ class Row(StrEnum):
     MIG_MANAGER = "mig-manager"
     NIGHTLY = "nightly"
     DEFAULT = "default"
+    FAIR = "agent-fair"
     PEERS = "peers"
     TRACES = "traces"
     FLEETS = "fleets"
@@ -133,6 +134,10 @@ WAYS = {
         driver=Driver.MIG_MANAGER,
         gpus_per_node=8,
     ),
+    Row.FAIR: Way(
+        f"Agent driver, requests that have waited long count more (fairness {FAIRNESS:g})",
+        fair(),
+    ),
     Row.PEERS: Way("What others do, in the light simulator", unthrottled(), policies=PEERS),
     Row.TRACES: Way(
         "Agent driver on other traces: Microsoft ITP with mixed sizes, and MISO's jobs",
@@ -169,6 +174,7 @@ STEPS = (
     Step(Row.MIG_MANAGER, Part.BASE),
     Step(Row.NIGHTLY, Part.BASE),
     Step(Row.DEFAULT, Part.BASE),
+    Step(Row.FAIR, Part.BASE),
     Step(Row.AGENT, Part.ANNOUNCED),
     Step(Row.TRACES, Part.BASE),
     Step(Row.NODES, Part.BASE),

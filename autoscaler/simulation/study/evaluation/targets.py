@@ -75,7 +75,7 @@ def findings_of(row: Row, cases: Sequence[CaseRuns]) -> list[Finding]:
             *means_of(base),
             *_peaks_reported(peaks),
         ]
-    return means_of(base) if row is Row.DEFAULT else []
+    return means_of(base) if row in (Row.DEFAULT, Row.FAIR) else []
 
 
 def whole(case: CaseRuns) -> Ratio:
