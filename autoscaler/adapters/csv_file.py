@@ -96,4 +96,5 @@ def _text(path: str) -> str:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text") from error
     except (OSError, EOFError, zlib.error) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(f"{path}: cannot be read: {reason}") from error

@@ -5,26 +5,23 @@ from autoscaler.agent.wiring import new_agent
 from autoscaler.cli import simulate_advice as advice
 from autoscaler.cli import simulate_options as options
 from autoscaler.cli import simulate_report as files
+from autoscaler.cli import simulate_scenario as scenarios
 from autoscaler.cli import simulate_sources as sources
 from autoscaler.cli import simulate_sweep as kept
 from autoscaler.cli.option_groups import GroupedCommand
 from autoscaler.cli.output import emit
 from autoscaler.cli.simulate_run import run_all
-from autoscaler.cli.simulate_view import draw_cases, runs_of
-from autoscaler.domain.policy.policy import Driver
+from autoscaler.cli.simulate_view import draw_cases, notices_of, runs_of
 from autoscaler.simulation.study.comparison import Comparison
-from autoscaler.simulation.study.policies import Conditions
+from autoscaler.simulation.study.policies import GPUS_PER_NODE, Conditions
 from autoscaler.simulation.study.recipe import draws_of, recipes_of
 from autoscaler.simulation.study.splits import Division, Draw
 from autoscaler.simulation.study.sweep import case_document
 from autoscaler.simulation.study.unthrottled import unthrottled
 
-# GPUs of a node where nothing else is said: the agent changes one GPU at a time anyway,
-# MIG manager closes whole nodes, and those it finds have eight.
-GPUS_PER_NODE = {Driver.AGENT: 1, Driver.MIG_MANAGER: 8}
-
 
 def run_simulation(
+    given: scenarios.ScenarioOptions,
     wanted: sources.Wanted,
     chosen: options.CaseOptions,
     runs: options.RunOptions,
@@ -36,7 +33,10 @@ def run_simulation(
     files.check(outputs)
     kept.check(sweeps, has_files=bool(outputs.report or outputs.png))
     advice.check(advising, has_files=bool(outputs.report or outputs.png or sweeps.sweep))
-    comparison = comparison_of(wanted, chosen, runs)
+    if given.scenario is None:
+        comparison = comparison_of(wanted, chosen, runs)
+    else:
+        comparison = scenarios.scenario_of(given.scenario, wanted, chosen, runs)
     if advising.recommend:
         base = comparison.conditions.policy if runs.policy else None
         advice.run_advice(
@@ -50,6 +50,8 @@ def run_simulation(
     else:
         cases = kept.run_sweep(comparison, sweeps.sweep, sweeps)
     document: dict[str, object] = {"runs": [run for case in cases for run in runs_of(case)]}
+    if notices := notices_of(cases):
+        document["notices"] = notices
     emit(document, outputs.form, draw=lambda out, wide: draw_cases(out, cases, wide=wide))
 
 
@@ -85,6 +87,7 @@ def draws(chosen: options.CaseOptions) -> list[Draw]:
 
 simulate = GroupedCommand(
     run_simulation,
+    scenarios.ScenarioOptions,
     sources.Wanted,
     options.CaseOptions,
     options.RunOptions,

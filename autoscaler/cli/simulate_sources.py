@@ -13,7 +13,6 @@ from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.policy.policy import Policy, Prometheus
 from autoscaler.domain.policy.quantity import parse_duration
-from autoscaler.ports import Clock
 from autoscaler.simulation.study.sources.memory import jobs_of
 from autoscaler.simulation.study.sources.named import source_named
 from autoscaler.simulation.study.sources.recorded import Reach, Recorded, recorded
@@ -94,16 +93,14 @@ def source_of(wanted: Wanted, model: GpuModel, policy: Policy | None) -> JobSour
     if wanted.from_jobs is not None:
         return jobs_of(wanted.from_jobs)
     if wanted.from_prometheus is not None:
-        return history_from(wanted, model, policy, SystemClock())
+        return history_from(wanted, model, policy)
     if wanted.synthetic is not None:
         drawn = synthetic_named(wanted.synthetic)
         return Synthetic(drawn.parts, wanted.synthetic_days)
     return source_named(wanted.trace or "openb", wanted.profile_column)
 
 
-def history_from(
-    wanted: Wanted, model: GpuModel, policy: Policy | None, clock: Clock
-) -> Recorded:
+def history_from(wanted: Wanted, model: GpuModel, policy: Policy | None) -> Recorded:
     """Return the jobs that a Prometheus knows of; credentials are those of the policy."""
     from autoscaler.adapters.prometheus.history import PrometheusPast
 
@@ -113,6 +110,7 @@ def history_from(
         history_s = parse_duration(wanted.history)
     except ValueError as error:
         raise ConfigError(f"--history: {error}") from error
+    clock = SystemClock()
     reach = Reach(clock.now_s(), history_s, wanted.pool)
     with progress("asking Prometheus for the past"):
         return recorded(PrometheusPast(settings, clock), url, model, reach)

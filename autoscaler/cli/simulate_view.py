@@ -20,6 +20,17 @@ def draw_cases(out: Console, cases: Sequence[Json], *, wide: bool) -> None:
         out.print(_runs_table(runs, title, wide=wide))
         if wide:
             out.print(_waits_table(runs))
+    for notice in notices_of(cases):
+        out.print(f"note: {notice}", markup=False, highlight=False)
+
+
+def notices_of(cases: Sequence[Json]) -> list[str]:
+    """Return what a reader must know about the jobs of some cases, each once."""
+    found: dict[str, None] = {}
+    for case in cases:
+        notices = case.get("notices")
+        found.update(dict.fromkeys(notices if isinstance(notices, list) else []))
+    return list(found)
 
 
 def runs_of(case: Json) -> list[Figures]:

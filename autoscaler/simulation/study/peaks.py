@@ -82,6 +82,11 @@ class Peak:
         return f"{self.profiles} {self.factor} {self.days} {self.start_h} {self.end_h}"
 
 
+def parse_peaks(text: str, model: GpuModel) -> list[Peak]:
+    """Return peaks set apart by semicolons; ConfigError when one is not of its form."""
+    return [parse_peak(part, model) for part in text.split(";")] if text.strip() else []
+
+
 def parse_peak(text: str, model: GpuModel) -> Peak:
     """Return a peak given as ``3g:2.5`` or ``3g+7g:2.5``, with words for days and hours.
 
@@ -128,7 +133,10 @@ def with_peak(case: Case, peak: Peak) -> Case:
     random = Random(f"peak {case.seed} {peak.drawn_from}")
     past = {name: _past_jobs(case, name) for name in peak.profiles}
     mean_per_s = work_of(case.present.jobs, case.model) / case.present.span_s
-    jobs = [replace(job, in_peak=_is_within(job, windows)) for job in case.present.jobs]
+    jobs = [
+        replace(job, in_peak=job.in_peak or _is_within(job, windows))
+        for job in case.present.jobs
+    ]
     for start_s, end_s in windows:
         own = [job for job in jobs if start_s <= job.arrival_s < end_s]
         lacking = peak.factor * mean_per_s * (end_s - start_s) - work_of(own, case.model)
@@ -137,7 +145,7 @@ def with_peak(case: Case, peak: Peak) -> Case:
     present = Work(numbered(jobs), case.present.span_s)
     if not peak.is_announced:
         return replace(case, name=name, present=present)
-    announced = tuple(_announcements(case, peak, present, windows))
+    announced = (*case.announced, *_announcements(case, peak, present, windows))
     return replace(case, name=f"{name} {ANNOUNCED}", present=present, announced=announced)
 
 

@@ -40,6 +40,10 @@ from autoscaler.simulation.study.sources.source import hash_of
 from autoscaler.simulation.study.splits import Case
 from autoscaler.simulation.study.static_mix import plain_sizes, replayed_s, tuned_mix
 
+# GPUs of a node where nothing else is said: the agent changes one GPU at a time anyway,
+# MIG manager closes whole nodes, and those it finds have eight.
+GPUS_PER_NODE: Mapping[Driver, int] = {Driver.AGENT: 1, Driver.MIG_MANAGER: 8}
+
 
 @dataclass(frozen=True, slots=True)
 class Conditions:

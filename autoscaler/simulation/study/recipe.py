@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from autoscaler.domain.mig.profile import GpuModel
-from autoscaler.simulation.study.peaks import parse_peak, with_peak
+from autoscaler.simulation.study.peaks import parse_peaks, with_peak
 from autoscaler.simulation.study.sources.source import JobSource, hash_of
 from autoscaler.simulation.study.splits import Case, Division, Draw, Split, build_case
 
@@ -24,7 +24,7 @@ class CaseRecipe:
     draw
         Split, load and seed.
     peak
-        Such as ``3g:2.5``; empty for none.
+        Such as ``3g:2.5``, or several set apart by semicolons; empty for none.
     """
 
     source: JobSource
@@ -66,7 +66,9 @@ class CaseRecipe:
         """Return the case; ConfigError when it cannot be made."""
         trace = self.source.seeded(self.draw.seed).read(self.model)
         case = build_case(trace, self.column, self.model, self.draw)
-        return with_peak(case, parse_peak(self.peak, self.model)) if self.peak else case
+        for peak in parse_peaks(self.peak, self.model):
+            case = with_peak(case, peak)
+        return case
 
 
 def recipes_of(

@@ -175,6 +175,7 @@ def case_document(result: CaseResult) -> Json:
         "peak": recipe.peak,
         "gpus": result.case.gpus,
         "model": recipe.model.key,
+        **({"notices": list(result.case.notices)} if result.case.notices else {}),
         "runs": list(result.figures),
     }
 

@@ -12,7 +12,7 @@ from autoscaler.domain.policy.policy import Driver
 from autoscaler.simulation.study.announcing import note_of
 from autoscaler.simulation.study.checks import problems_of
 from autoscaler.simulation.study.jobs import work_of
-from autoscaler.simulation.study.peaks import Peak, parse_peak, with_peak
+from autoscaler.simulation.study.peaks import Peak, parse_peak, parse_peaks, with_peak
 from autoscaler.simulation.study.policies import Conditions, run_policy
 from autoscaler.simulation.study.splits import DAY_S, Announcement, Case, Work
 from autoscaler.simulation.study.unthrottled import unthrottled
@@ -100,6 +100,16 @@ def test_an_announcement_changes_no_job():
     )
     assert told.present == silent.present
     assert (silent.announced, told.name) == ((), f"{silent.name} announced")
+
+
+def test_one_run_may_have_several_peaks():
+    """Each with days of its own; jobs of all of them are marked and announced."""
+    first, second = parse_peaks("3g:2.5 days=0 announced; 3g:4 days=1 announced", MODEL)
+    case = with_peak(with_peak(steady(), first), second)
+    days = {int(job.arrival_s // DAY_S) for job in case.present.jobs if job.in_peak}
+    assert days == {0, 1}
+    assert [int(own.start_s // DAY_S) for own in case.announced] == [0, 1]
+    assert parse_peaks("", MODEL) == []
 
 
 def test_what_is_announced_is_what_the_hours_hold_on_average():

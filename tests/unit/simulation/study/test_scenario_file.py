@@ -1,0 +1,173 @@
+"""Scenario files."""
+
+from pathlib import Path
+
+import pytest
+
+from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.policy.policy import Driver
+from autoscaler.simulation.study.scenario_file import load_scenario
+from autoscaler.simulation.study.sources.recorded import Recorded
+from autoscaler.simulation.study.sources.synthetic import synthetic_named
+from autoscaler.simulation.study.splits import DAY_S, Division, Split
+from autoscaler.simulation.study.trace_file import TraceRow
+
+TRACE = "arrival_s,duration_s,profile,mig_count\n" + "".join(
+    f"{3600 * hour},{7200 + 600 * (hour % 5)},{('1g', '3g', '7g')[hour % 3]},1\n"
+    for hour in range(96)
+)
+SCENARIO = """\
+apiVersion: mig-autoscaler.io/v1alpha1
+kind: Scenario
+metadata: {name: tiny}
+fleet:
+  models: [a100-40gb, a30-24gb]
+  loads: [0.4, 0.6]
+workload:
+  trace: jobs.csv
+  column: profile
+  peaks:
+    - {profiles: [3g], factor: 2.5, days: [0]}
+  announced: both
+days: {past: [0, 2], present: [2, 4]}
+seeds: {first: 7, number: 2}
+policies:
+  - {name: own, file: own.yaml}
+baselines: [static-past]
+driver: mig-manager
+"""
+POLICY = """\
+apiVersion: mig-autoscaler.io/v1alpha1
+kind: MigPolicy
+metadata: {name: own}
+pools: [{name: all, nodeSelector: {nvidia.com/gpu.present: "true"}}]
+"""
+
+
+def nobody(asked, model):
+    raise ConfigError(f"{asked.url} does not answer")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "jobs.csv").write_text(TRACE)
+    (tmp_path / "own.yaml").write_text(POLICY)
+    return tmp_path
+
+
+def load(folder, text=SCENARIO, ask=nobody):
+    path = folder / "scenario.yaml"
+    path.write_text(text)
+    return load_scenario(path, None, ask)
+
+
+def test_a_scenario_is_a_case_for_each_model_load_seed_and_announcement(folder):
+    """Sixteen here, of the same jobs."""
+    found = load(folder).recipes
+    assert len(found) == 2 * 2 * 2 * 2
+    first, second = found[:2]
+    assert (first.model.key, first.draw.load, first.draw.seed) == ("a100-40gb", 0.4, 7)
+    assert (first.peak, second.peak) == (
+        "3g:2.5 days=0 hours=10-16",
+        "3g:2.5 days=0 hours=10-16 announced",
+    )
+    assert first.build().present == second.build().present
+    assert {r.model.key for r in found} == {"a100-40gb", "a30-24gb"}
+    assert {r.draw.division.past.first for r in found} == {0}
+
+
+def test_policies_with_files_come_first_and_then_the_others(folder):
+    """Under the conditions that the file names."""
+    found = load(folder)
+    assert found.policies == ("own", "static-past")
+    assert dict(found.conditions.named)["own"].metadata.name == "own"
+    assert (found.conditions.driver, found.conditions.gpus_per_node) == (Driver.MIG_MANAGER, 8)
+
+
+def test_what_a_scenario_leaves_out_is_as_usual(folder):
+    """One model, one load, the usual days, nothing drawn but the workload."""
+    head = SCENARIO.partition("fleet:")[0]
+    found = load(folder, f"{head}workload: {{synthetic: [{{kind: inference, services: 3}}]}}\n")
+    (recipe,) = found.recipes
+    assert (recipe.model.key, recipe.draw.load, recipe.peak) == ("a100-40gb", 0.5, "")
+    assert (recipe.draw.division, recipe.draw.split) == (Division(), Split.BASE)
+    assert recipe.source.name == "inference"
+    assert recipe.source != synthetic_named("inference")
+    assert found.policies == ("autoscaler", "static-past")
+
+
+def test_jobs_may_come_by_memory_or_from_a_prometheus(folder):
+    """Paths are seen from the scenario file."""
+    head = SCENARIO.partition("fleet:")[0]
+    (folder / "memory.csv").write_text(
+        "arrival_s,duration_s,memory_gib\n"
+        + "".join(f"{DAY_S * d},80000,30\n" for d in range(4))
+    )
+    by_memory = load(folder, f"{head}workload: {{jobs: memory.csv}}\nfleet: {{gpus: 1}}\n")
+    assert by_memory.recipes[0].source.column == "memory"
+    rows = tuple(TraceRow(DAY_S * day, 80_000.0, "7g.40gb", 1) for day in range(4))
+    asked = []
+
+    def ask(settings, model):
+        asked.append((settings.url, settings.history_s, model.key))
+        return Recorded(settings.url, rows)
+
+    text = "workload: {prometheus: {url: 'http://p:9090', history: 4d}}\nfleet: {gpus: 1}\n"
+    assert load(folder, head + text, ask).recipes[0].source == Recorded("http://p:9090", rows)
+    assert asked == [("http://p:9090", 4 * DAY_S, "a100-40gb")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("kind: Scenario", "kind: Scenari", r":2:7: kind: "),
+        ("loads: [0.4, 0.6]", "loads: [0.4, 0]", r":6:16: fleet.loads\[1\]: "),
+        ("fleet:", "fleets:", r":4:1: fleets: .*did you mean fleet"),
+        ("a30-24gb", "a30-42gb", r":5:23: fleet.models\[1\]: a30-42gb is no GPU model"),
+        ("trace: jobs.csv", "trace: job.csv", r":8:3: workload: .*job.csv: cannot be read"),
+        ("column: profile", "column: profil", r"workload: .*there is no column profil"),
+        ("trace: jobs.csv", "jobs: jobs.csv", r":9:11: workload.column: says nothing without"),
+        ("trace: jobs.csv", "synthetic: [{kind: x}]", r":8:15: workload.synthetic\[0\]: "),
+        ("factor: 2.5", "factor: 1", r":11:32: workload.peaks\[0\].factor: "),
+        ("[3g], factor", "[3x], factor", r":11:7: workload.peaks\[0\]: 3x is no profile"),
+        ("days: [0]}", "startHour: 20}", r"workload.peaks\[0\].endHour: is not after"),
+        ("days: [0]}", "days: [9]}", r":8:3: workload: the run is too short for"),
+        ("past: [0, 2]", "past: [2, 0]", r":13:7: days: 2:0 are no days"),
+        ("past: [0, 2]", "past: [90, 92]", r"workload: jobs.csv: no job arrived on days 90"),
+        ("number: 2", "number: 0", r":14:27: seeds.number: "),
+        ("file: own.yaml", "file: none.yaml", r":16:23: policies\[0\].file: .*cannot be read"),
+        ("file: own.yaml", "file: jobs.csv", r":16:23: policies\[0\].file: .*jobs.csv"),
+        ("name: own", "name: static-past", r":16:3: policies: static-past is the name of"),
+        ("[static-past]", "[static-pst]", r":17:13: baselines\[0\]: static-pst is no policy"),
+        ("mig-manager", "mig-manger", r":18:9: driver: .*did you mean mig-manager"),
+        ("announced: both", "announced: maybe", r":12:14: workload.announced: "),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_place(folder, old, new, words):
+    """File, line, column and key, whether it is the form or what the file names."""
+    assert old in SCENARIO
+    with pytest.raises(
+        ConfigError, match=rf"scenario\.yaml{words}" if words[0] == ":" else words
+    ):
+        load(folder, SCENARIO.replace(old, new))
+
+
+def test_jobs_come_from_one_place(folder):
+    """Neither none nor two; a peak that nobody has cannot be announced."""
+    for text, words in (
+        ("workload: {}", "says nothing of where jobs come from"),
+        ("workload: {trace: openb, jobs: a.csv}", "cannot go with trace; keep one"),
+        ("workload: {trace: openb, announced: both}", "says nothing without peaks"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            load(folder, SCENARIO.partition("fleet:")[0] + text + "\n")
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path("simulations").glob("*.yaml")), ids=lambda p: p.stem
+)
+def test_the_scenarios_that_are_shipped_can_be_run(path):
+    """Each of their cases can be built."""
+    found = load_scenario(path, None, nobody)
+    for recipe in found.recipes:
+        assert recipe.build().present.jobs
