@@ -14,7 +14,12 @@ from autoscaler.domain.mig.profile import GpuModel, load_models
 from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.simulation.controllers.agents import AgentFactory
 from autoscaler.simulation.study.comparison import Comparison
-from autoscaler.simulation.study.evaluation.policies import FAIRNESS, default_in_force, fair, nightly
+from autoscaler.simulation.study.evaluation.policies import (
+    FAIRNESS,
+    default_in_force,
+    fair,
+    nightly,
+)
 from autoscaler.simulation.study.peaks import ANNOUNCED
 from autoscaler.simulation.study.policies import POLICIES, Conditions
 from autoscaler.simulation.study.recipe import CaseRecipe
@@ -83,6 +88,8 @@ class Row(StrEnum):
     AGENT = "agent"
     CLOSING = "agent-close-by-profile"
     MIG_MANAGER = "mig-manager"
+    MANAGER_SINGLE = "mig-manager-one-gpu-a-node"
+    MANAGER_CLOSING = "mig-manager-close-by-profile"
     NIGHTLY = "nightly"
     DEFAULT = "default"
     FAIR = "agent-fair"
@@ -126,6 +133,18 @@ WAYS = {
         unthrottled(),
         driver=Driver.MIG_MANAGER,
         gpus_per_node=8,
+    ),
+    Row.MANAGER_SINGLE: Way(
+        "MIG manager, one GPU a node: without closing a whole node for one GPU",
+        unthrottled(),
+        driver=Driver.MIG_MANAGER,
+    ),
+    Row.MANAGER_CLOSING: Way(
+        "MIG manager, eight GPUs a node, and what becomes free waits for the next look",
+        unthrottled(),
+        driver=Driver.MIG_MANAGER,
+        gpus_per_node=8,
+        closes_by_profile=True,
     ),
     Row.NIGHTLY: Way("Agent driver, GPUs in use are changed from 1 to 3 at night", nightly()),
     Row.DEFAULT: Way(
@@ -178,6 +197,8 @@ STEPS = (
     Step(Row.AGENT, Part.ANNOUNCED),
     Step(Row.TRACES, Part.BASE),
     Step(Row.NODES, Part.BASE),
+    Step(Row.MANAGER_SINGLE, Part.BASE),
+    Step(Row.MANAGER_CLOSING, Part.BASE),
     Step(Row.FLEETS, Part.BASE),
     Step(Row.AGENT, Part.RESAMPLED, LATE),
     Step(Row.NIGHTLY, Part.SWAPPED),
