@@ -101,15 +101,7 @@ def against_whole_gpus(case: CaseRuns) -> Ratio:
     return case.ours.peak_ratio(UNPARTITIONED)
 
 
-def all_within(name: str, cases: Cases, limit: float, ratio_of: # Rows that have means and no target of their own.
-REPORTED = (
-    Row.DEFAULT,
-    Row.FAIR,
-    Row.NODES,
-    Row.MANAGER_SINGLE,
-    Row.MANAGER_CLOSING,
-)
-RatioOf = whole) -> Finding:
+def all_within(name: str, cases: Cases, limit: float, ratio_of: RatioOf = whole) -> Finding:
     """Say whether no case is above a limit."""
     ratios = [(_value(ratio_of(case)), case.name) for case in cases.run]
     above = [entry for entry in ratios if entry[0] > limit]
