@@ -140,7 +140,7 @@ def _prune(
         # bring nothing.
         for spared in (_pays, _brings):
             kept = [p.move for p in priced if spared(p) or _serves_gang(problem, p)]
-            kept.sort(key=lambda move: move.node.name)
+            kept.sort(key=lambda move: move.order)
             decisions = decisions_of(settlement.formulation, kept)
             better = None
             if len(kept) < len(priced):

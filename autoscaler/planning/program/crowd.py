@@ -15,6 +15,7 @@ from autoscaler.domain.mig.strategy import Strategy
 from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.planning.program.departure import Departures
 from autoscaler.planning.program.fleet import is_movable
+from autoscaler.planning.program.order import shapes_of
 from autoscaler.planning.program.targets import Way
 from autoscaler.planning.program.units import free_of
 from autoscaler.planning.program.worth import Worth
@@ -95,7 +96,7 @@ def crowd_of(
     able = {p: bare.in_order(found) for p, found in places.items()}
     able = {p: h for p, h in able.items() if bare.leavers(h, drivers[p[0]])}
     chosen, left_out = _cheapest(able, bare, drivers)
-    returning = _returning(chosen)
+    returning = _returning(chosen, own.values())
     budgets = sorted({b for held in chosen.values() for h in held for b in h.budgets})
     departures = Departures(
         policy=policy,
@@ -130,18 +131,27 @@ def _cheapest(
     return dict(sorted(kept.items())), max(0, len(priced) - MAX_EVICTED_GPUS)
 
 
-def _returning(chosen: Mapping[Place, tuple[Holder, ...]]) -> tuple[Returning, ...]:
+def _returning(
+    chosen: Mapping[Place, tuple[Holder, ...]], nodes: Iterable[FleetNode]
+) -> tuple[Returning, ...]:
     number: dict[tuple[Counts, frozenset[str], float], int] = {}
     for held in chosen.values():
         for holder in held:
             if holder.may_be_evicted:
                 key = (holder.bundle, holder.eligible, holder.weight)
                 number[key] = number.get(key, 0) + 1
-    ordered = sorted(
-        number.items(),
-        key=lambda item: (tuple(item[0][0].items()), -item[0][2], sorted(item[0][1])),
+    shapes = shapes_of((eligible for _, eligible, _ in number), nodes)
+    found = [Returning(*key, n) for key, n in number.items()]
+    found.sort(
+        key=lambda own: (
+            tuple(own.bundle.items()),
+            -own.weight,
+            own.number,
+            shapes[own.eligible],
+            sorted(own.eligible),
+        )
     )
-    return tuple(Returning(*key, n) for key, n in ordered)
+    return tuple(found)
 
 
 def _freed(

@@ -29,6 +29,7 @@ from autoscaler.planning.program.horizon import Horizon, horizon_of
 from autoscaler.planning.program.margin import margins_of
 from autoscaler.planning.program.menu import Menus
 from autoscaler.planning.program.mix import Mix, Rule, Want
+from autoscaler.planning.program.order import groups_in_order
 from autoscaler.planning.program.preset import wishes_of
 from autoscaler.planning.program.prices import Prices
 from autoscaler.planning.program.rules import PoolRule, preset_rules, rules_of
@@ -125,7 +126,7 @@ def state_problem(
         policy.demand.peaks.weight,
     )
     asked = aged((g for g in demand.groups if g.number), worth, now_s)
-    groups = tuple(sorted(asked, key=_order_of))
+    groups = groups_in_order(asked, nodes)
     wishes = wishes_of(policy, snapshot, demand, now_s)
     rules = (*_all_rules(snapshot, policy, past, now_s), *preset_rules(wishes))
     pending = pending_by_pool(groups, snapshot.nodes)
@@ -178,19 +179,6 @@ def _eligible(
     eligible = [group.eligible for group in groups]
     eligible += [_names(snapshot.nodes, hedge.pool) for hedge in hedges]
     return eligible + [own.eligible for own in crowd.returning]
-
-
-def _order_of(group: DemandGroup) -> tuple[object, ...]:
-    """Order groups by what they ask for and by their pods, never by names of nodes."""
-    pod = group.pods[0]
-    return (
-        tuple(group.bundle.items()),
-        -group.weight,
-        group.gang,
-        pod.namespace,
-        pod.name,
-        group.number,
-    )
 
 
 def _names(nodes: Iterable[FleetNode], pool: str | None) -> frozenset[str]:

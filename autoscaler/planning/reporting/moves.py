@@ -62,6 +62,11 @@ class NodeMove:
     makes_whole: bool = False
 
     @property
+    def order(self) -> tuple[object, ...]:
+        """Sorts by what it is; names decide only between those that are alike."""
+        return self.kind, self.taken, self.node.name
+
+    @property
     def supply_change(self) -> tuple[Counts, Counts]:
         """Resources that go, and resources that come."""
         gpus, strategy = self.node.gpus, self.node.strategy
@@ -77,7 +82,7 @@ class NodeMove:
 
 
 def moves_of(fleet: Fleet, choice: Choice, departures: Departures) -> tuple[NodeMove, ...]:
-    """Return the changes of nodes that a choice means, in node-name order.
+    """Return the changes of nodes that a choice means, in their order.
 
     Parameters
     ----------
@@ -95,7 +100,7 @@ def moves_of(fleet: Fleet, choice: Choice, departures: Departures) -> tuple[Node
     for kind, by_gpu in taken.items():
         own = _Kind(kind, fleet.kinds[kind], fleet.members[kind], departures)
         moves += own.moves(by_gpu)
-    return tuple(sorted(moves, key=lambda move: move.node.name))
+    return tuple(sorted(moves, key=lambda move: move.order))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def price_moves(
     problem
         The problem they solve.
     moves
-        In node-name order.
+        In their order.
     before, after
         The best use of the fleet as it is, and after the moves.
     """
@@ -152,10 +152,11 @@ def _new_requests(
     return serves
 
 
-def _by_gain_per_cost(priced: PricedMove) -> tuple[float, str]:
+def _by_gain_per_cost(priced: PricedMove) -> tuple[object, ...]:
     cost = priced.price.cost
     ratio = priced.price.gain / cost if cost > 0 else float("inf")
-    return -ratio, priced.move.node.name
+    # The rounding of sums is no reason to go first.
+    return -round(ratio, 9), *priced.move.order
 
 
 def _home_gains(
