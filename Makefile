@@ -61,6 +61,7 @@ record: $(VENV)/.test  ## Write what is generated anew: schemas, manifests, the 
 	$(BIN)/python tools/example.py docs/examples/cluster.json
 	$(BIN)/mig-autoscaler $$(sed -n 's/^\$$ mig-autoscaler \(plan --from docs.*\)/\1/p' README.md) | $(BIN)/python tools/readme.py plan
 	$(BIN)/mig-autoscaler demo --no-live | $(BIN)/python tools/readme.py demo
+	$(BIN)/python tools/recorded.py simulations/recorded
 
 evaluate: $(VENV)/.test  ## Judge decisions on all cases, for hours; goes on where it stopped
 	$(BIN)/python -m autoscaler.cli.evaluate simulations/results docs/decision-quality.md $(EVALUATE_ARGS)

@@ -72,7 +72,17 @@ Told = Callable[[Entry, Json], None]
 
 
 def entries_of(comparison: Comparison, folder: Path) -> tuple[Entry, ...]:
-    """Return the cases of a comparison, each with a file in a folder."""
+    """Return the cases of a comparison, each with a file in a folder.
+
+    Raises
+    ------
+    ConfigError
+        When two cases would share a file: each would be made anew again and again.
+    """
+    labels = [recipe.label for recipe in comparison.recipes]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ConfigError(f"two cases of the sweep are called {label}")
     return tuple(
         Entry(folder / f"{recipe.label}.json", replace(comparison, recipes=(recipe,)))
         for recipe in comparison.recipes

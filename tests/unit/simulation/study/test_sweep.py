@@ -56,6 +56,13 @@ def test_each_case_has_a_file_of_its_own(entries):
     assert replace(first, peak="3g+7g:2.5").label.endswith("0.4_seed-1_3g+7gx2.5")
 
 
+def test_two_cases_cannot_share_a_file(comparison, tmp_path):
+    """Loads that are written the same are the same case."""
+    doubled = replace(comparison, recipes=comparison.recipes[:1] * 2)
+    with pytest.raises(ConfigError, match=r"two cases .* jobs.csv_profile_base_0.4"):
+        entries_of(doubled, tmp_path)
+
+
 def test_a_sweep_does_only_what_is_missing(entries):
     """Nothing twice; again where the file is gone or broken; the same bytes each time."""
     assert sweep(entries, "code") == 2
