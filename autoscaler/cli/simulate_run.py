@@ -23,7 +23,15 @@ def run_all(comparison: Comparison, processes: int) -> tuple[CaseResult, ...]:
 def progress_bar() -> Progress:
     """Return a bar that is gone when all is done."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    return Progress(*columns, TimeElapsedColumn(), console=console(stderr=True), transient=True)
+    err = console(stderr=True)
+    # Where nobody looks, an empty line is all that it would leave.
+    return Progress(
+        *columns,
+        TimeElapsedColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    )
 
 
 @contextmanager

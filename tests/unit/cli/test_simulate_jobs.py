@@ -1,0 +1,227 @@
+"""``simulate``: where jobs come from, which cases they make, and what is refused."""
+
+import pytest
+
+from autoscaler.cli.exit_codes import ExitCode
+from tests.commands import Shell
+
+TRACE = "arrival_s,duration_s,profile,mig_count\n" + "".join(
+    f"{3600 * hour},{7200 + 600 * (hour % 5)},{('1g', '3g', '7g')[hour % 3]},1\n"
+    for hour in range(96)
+)
+MEMORY = "arrival,duration,memory\n" + "".join(
+    f"{3600 * hour},{7200 + 600 * (hour % 5)},{(4, 18, 30)[hour % 3]}\n" for hour in range(96)
+)
+SCENARIO = """\
+apiVersion: mig-autoscaler.io/v1alpha1
+kind: Scenario
+metadata: {name: tiny}
+fleet: {models: [h100-80gb], loads: [0.6]}
+workload: {trace: jobs.csv, column: profile}
+baselines: [static-past, unpartitioned]
+"""
+POLICY = """\
+apiVersion: mig-autoscaler.io/v1alpha1
+kind: MigPolicy
+metadata: {name: own}
+pools: [{name: all, nodeSelector: {nvidia.com/gpu.present: "true"}}]
+"""
+QUICK = ("--policies", "unpartitioned")
+
+
+@pytest.fixture
+def shell(capsys):
+    return Shell(capsys)
+
+
+@pytest.fixture
+def jobs(tmp_path):
+    (tmp_path / "jobs.csv").write_text(TRACE)
+    (tmp_path / "memory.csv").write_text(MEMORY)
+    (tmp_path / "tiny.yaml").write_text(SCENARIO)
+    (tmp_path / "own.yaml").write_text(POLICY)
+    return tmp_path
+
+
+def document(shell, *arguments):
+    """Return what the command says as JSON."""
+    found = shell.run("simulate", *arguments, "-o", "json")
+    assert (found.code, found.err) == (0, "")
+    return found.json
+
+
+def run_of(shell, *arguments):
+    """Return the one run of one case."""
+    (run,) = document(shell, *arguments, *QUICK)["runs"]
+    return run
+
+
+def test_a_trace_is_run_with_its_first_usual_column(shell, jobs):
+    """Its own days, the load as asked for; one case a load."""
+    runs = document(shell, "--trace", str(jobs / "jobs.csv"), "--load", "0.4,0.8", *QUICK)[
+        "runs"
+    ]
+    assert [(run["column"], run["load"]) for run in runs] == [
+        ("profile", 0.4),
+        ("profile", 0.8),
+    ]
+    # Days 2 and 3 of four, less the last one, which is not over: one job an hour.
+    assert {run["jobs"] for run in runs} == {24}
+    assert runs[0]["gpus"] > runs[1]["gpus"]
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [("miso", ""), ("miso", "half"), ("msitp:10", ""), ("msitp:10", "mixed_v100eq")],
+)
+def test_shipped_traces_go_by_name(shell, name, column):
+    """Thinned to a small fleet."""
+    chosen = ("--profile-column", column) if column else ()
+    run = run_of(shell, "--trace", name, *chosen, "--gpus", "2", "--load", "0.5")
+    assert run["gpus"] == 2
+    assert run["unfinished"] == 0
+    assert run["column"] == column or not column
+
+
+def test_jobs_by_memory_are_run_on_instances_that_hold_them(shell, jobs):
+    """A third each on a 1g, a 3g and a whole GPU."""
+    run = run_of(shell, "--from-jobs", str(jobs / "memory.csv"), "--load", "0.5")
+    assert run["column"] == "memory"
+    assert sorted(run["p95Wait"]) == ["1g.5gb", "3g.20gb", "7g.40gb"]
+
+
+def test_drawn_jobs_differ_by_seed_and_not_by_run(shell):
+    """The same command prints the same bytes."""
+    own = ("--synthetic", "diurnal+inference", "--synthetic-days", "3", "--gpus", "3")
+    first = document(shell, *own, "--seed-base", "5", *QUICK)
+    assert document(shell, *own, "--seed-base", "5", *QUICK) == first
+    assert document(shell, *own, "--seed-base", "6", *QUICK) != first
+    assert first["notices"] == ["diurnal+inference: jobs are drawn, not recorded"]
+
+
+def test_each_seed_is_a_case(shell):
+    """Of drawn jobs."""
+    own = ("--synthetic", "inference", "--synthetic-days", "3", "--seeds", "2")
+    runs = document(shell, *own, *QUICK)["runs"]
+    assert [run["seed"] for run in runs] == [1, 2]
+    assert runs[0]["meanCompletion"] != runs[1]["meanCompletion"]
+
+
+def test_the_size_of_the_fleet_may_be_given(shell, jobs):
+    """On nodes of any size, of any model; the load stays."""
+    own = ("--trace", str(jobs / "jobs.csv"), "--load", "0.5", "--seed-base", "1")
+    for gpus, per_node, model in (
+        (3, 1, "a30-24gb"),
+        (30, 4, "h100-80gb"),
+        (40, 8, "a100-80gb"),
+    ):
+        sizes = ("--gpus", str(gpus), "--gpus-per-node", str(per_node), "--model", model)
+        run = run_of(shell, *own, *sizes)
+        assert run["gpus"] == gpus
+        assert run["jobs"] >= 3 * gpus
+
+
+def test_peaks_have_days_and_hours_and_may_be_announced(shell, jobs):
+    """The same jobs either way; only who can be told is told."""
+    own = ("--trace", str(jobs / "jobs.csv"), "--load", "0.5", "--days", "2:4")
+    peak = "3g:3 days=1 hours=9-12"
+    silent = run_of(shell, *own, "--peak", peak)
+    told = run_of(shell, *own, "--peak", f"{peak} announced")
+    assert silent["peak"] == told["peak"]
+    assert silent["peak"]["jobs"] >= 3
+
+
+def test_a_policy_file_is_compared_under_its_own_name(shell, jobs):
+    """Beside the others, in the order asked for."""
+    own = (
+        "--trace",
+        str(jobs / "jobs.csv"),
+        "--past-days",
+        "0:1",
+        "--days",
+        "3:4",
+        "--gpus",
+        "1",
+    )
+    policies = f"static-past,mine={jobs / 'own.yaml'}"
+    runs = document(shell, *own, "--load", "0.2", "--policies", policies)["runs"]
+    assert [run["policy"] for run in runs] == ["static-past", "mine"]
+
+
+def test_a_scenario_file_is_run(shell, jobs):
+    """As if its contents had been given as options."""
+    by_file = document(shell, str(jobs / "tiny.yaml"))
+    own = ("--trace", str(jobs / "jobs.csv"), "--load", "0.6", "--model", "h100-80gb")
+    by_options = document(shell, *own, "--policies", "static-past,unpartitioned")
+    assert by_file == by_options
+
+
+def test_options_that_a_scenario_says_are_refused_beside_it(shell, jobs):
+    """Which of both would hold?"""
+    for option in (("--load", "0.4"), ("--trace", "openb"), ("--policies", "autoscaler")):
+        found = shell.run("simulate", str(jobs / "tiny.yaml"), *option)
+        assert found.code == ExitCode.USAGE
+        assert f"{option[0]} cannot go with a scenario file" in " ".join(found.err.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("--trace", "none.csv"), ExitCode.INPUT, "none.csv: cannot be read"),
+        (("--trace", "openb:1"), ExitCode.INPUT, "openb has no parts"),
+        (("--profile-column", "mig"), ExitCode.INPUT, "there is no column mig"),
+        (("--trace", "FOLDER/empty.csv"), ExitCode.INPUT, "empty.csv:1: there is no column"),
+        (("--trace", "FOLDER/header.csv"), ExitCode.INPUT, "header.csv: no row has a duration"),
+        (("--trace", "FOLDER/bad.csv"), ExitCode.INPUT, "bad.csv:3: duration_s = '-2'"),
+        (("--trace", "FOLDER/odd.csv"), ExitCode.INPUT, "odd.csv:2: 9 of 7 compute"),
+        (("--from-jobs", "FOLDER/header.csv"), ExitCode.INPUT, "no row has a duration"),
+        (("--from-jobs", "FOLDER/lacks.csv"), ExitCode.INPUT, "lacks.csv:1: there is no"),
+        (("--from-jobs", "FOLDER/large.csv"), ExitCode.INPUT, "large.csv:2: memory = '99'"),
+        (("--synthetic", "x"), ExitCode.INPUT, "'x' is no workload"),
+        (("--synthetic", "ci", "--synthetic-days", "1"), ExitCode.USAGE, "--synthetic-days"),
+        (("--trace", "openb", "--synthetic", "ci"), ExitCode.USAGE, "both say where jobs come"),
+        (("--synthetic", "ci", "--profile-column", "x"), ExitCode.USAGE, "says nothing about"),
+        (("--from-prometheus", "x"), ExitCode.INPUT, "'x' is no address like"),
+        (("--from-prometheus", "http://127.0.0.1:9", "--history", "-1d"), ExitCode.INPUT,
+         "--history: "),
+        (("--from-prometheus", "http://127.0.0.1:9"), ExitCode.ERROR, ""),
+        (("--load", "0"), ExitCode.INPUT, "a load is above 0"),
+        (("--load", "-1"), ExitCode.INPUT, "a load is above 0"),
+        (("--load", "x"), ExitCode.INPUT, "--load x"),
+        (("--load", "nan"), ExitCode.INPUT, "a load is above 0"),
+        (("--gpus", "0"), ExitCode.USAGE, "--gpus"),
+        (("--gpus-per-node", "0"), ExitCode.USAGE, "--gpus-per-node"),
+        (("--model", "b17"), ExitCode.USAGE, "b17"),
+        (("--days", "5"), ExitCode.INPUT, "'5' are no days such as"),
+        (("--days", "5:5"), ExitCode.INPUT, "5:5 are no days"),
+        (("--days", "900:901"), ExitCode.INPUT, "no job arrived on days 900 to 901"),
+        (("--peak", "3g"), ExitCode.INPUT, "'3g' is no peak such as"),
+        (("--peak", "3g:2 daily"), ExitCode.INPUT, "'daily' is not understood"),
+        (("--policies", "x"), ExitCode.INPUT, "x is no policy; known are"),
+        (("--policies", "x="), ExitCode.INPUT, "give a name and a file"),
+        (("--policies", "x=none.yaml"), ExitCode.INPUT, "none.yaml: cannot be read"),
+        (("--policies", "miso=FOLDER/own.yaml"), ExitCode.INPUT, "name of another policy"),
+        (("--policy", "none.yaml"), ExitCode.INPUT, "none.yaml: cannot be read"),
+        (("FOLDER/own.yaml",), ExitCode.INPUT, "own.yaml:2:7: kind: "),
+        (("none.yaml",), ExitCode.INPUT, "none.yaml: cannot be read"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_run_is_said(shell, jobs, arguments, code, words):
+    """With an exit code of its own, and never as a traceback."""
+    header = "arrival_s,duration_s,profile\n"
+    for name, text in (
+        ("empty.csv", ""),
+        ("header.csv", header),
+        ("bad.csv", f"{header}1,2,3g\n1,-2,3g\n"),
+        ("odd.csv", f"{header}1,2,9g\n100000,2,3g\n200000,2,3g\n"),
+        ("lacks.csv", "arrival,duration\n1,2\n"),
+        ("large.csv", "arrival,duration,memory\n1,2,99\n"),
+    ):
+        (jobs / name).write_text(text)
+    given = [part.replace("FOLDER", str(jobs)) for part in arguments]
+    found = shell.run("simulate", *given, *(() if "--policies" in given else QUICK))
+    if given[0].endswith(".yaml"):
+        found = shell.run("simulate", *given)
+    assert found.code == code
+    assert words in " ".join(found.err.replace("│", " ").split())
+    assert found.out == ""
