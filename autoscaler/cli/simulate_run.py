@@ -1,15 +1,14 @@
 """Runs the cases of ``simulate``, and shows how far they are."""
 
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from autoscaler.adapters.dask_cluster import dask_pool
 from autoscaler.cli.output import console
 from autoscaler.simulation.study.comparison import CaseResult, Comparison, compare
+from autoscaler.simulation.study.processes import process_pool
 from autoscaler.simulation.study.sweep import HERE, Workers
 
 
@@ -41,7 +40,7 @@ def workers_of(processes: int, dask: str = "") -> Iterator[Workers]:
         with dask_pool(dask) as (pool, number):
             yield Workers(pool, number)
     elif processes > 1:
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as local:
+        with process_pool(processes) as local:
             yield Workers(local, processes)
     else:
         yield HERE

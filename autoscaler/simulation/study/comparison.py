@@ -1,10 +1,9 @@
 """Runs policies on cases, on as many processes as wanted, in an order of its own."""
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing import get_context
 
 from autoscaler.domain.errors import ConfigError
 from autoscaler.simulation.study.checks import require_sound
@@ -12,6 +11,7 @@ from autoscaler.simulation.study.contrast import contrast_of
 from autoscaler.simulation.study.figures import Json, figures_of
 from autoscaler.simulation.study.outcome import Outcome
 from autoscaler.simulation.study.policies import Conditions, require, run_policy
+from autoscaler.simulation.study.processes import process_pool
 from autoscaler.simulation.study.recipe import CaseRecipe
 from autoscaler.simulation.study.splits import Case
 
@@ -112,7 +112,7 @@ def _results(comparison: Comparison, processes: int) -> Iterator[CaseResult]:
     if processes <= 1 or len(comparison.recipes) == 1:
         yield from map(run, comparison.recipes)
         return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    with process_pool(processes) as pool:
         yield from _in_order(pool, run, comparison.recipes)
 
 
