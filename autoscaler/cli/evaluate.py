@@ -6,6 +6,7 @@ there, from the same inputs and by the same code, is not run again.
 
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Annotated
@@ -16,10 +17,11 @@ from autoscaler.agent.wiring import new_agent
 from autoscaler.cli.main import run_app
 from autoscaler.cli.simulate_run import workers_of
 from autoscaler.domain.errors import ConfigError
-from autoscaler.simulation.study.evaluation.kept import read_cases, slim
-from autoscaler.simulation.study.evaluation.page import page_of
+from autoscaler.simulation.study.evaluation.kept import OURS, CaseRuns, read_cases, slim
+from autoscaler.simulation.study.evaluation.page import PICTURE, page_of
 from autoscaler.simulation.study.evaluation.rows import Planned, planned
 from autoscaler.simulation.study.figures import Json
+from autoscaler.simulation.study.report.points import evaluated_points
 from autoscaler.simulation.study.sweep import Entry, Workers, code_version, is_done, sweep
 
 
@@ -48,7 +50,20 @@ def evaluate(
                 run_missing(chosen, workers, first)
     finally:
         # What was run before an error, or before somebody had enough, is shown too.
-        page.write_text(page_of(read_cases(cases)), encoding="utf-8")
+        write_page(page, read_cases(cases))
+
+
+def write_page(page: Path, cases: Sequence[CaseRuns]) -> None:
+    """Write the page, and beside it the picture that it shows once there is something."""
+    page.write_text(page_of(cases), encoding="utf-8")
+    points = evaluated_points(cases)
+    if points:
+        # The library of pictures takes a while to load, and not everyone has it.
+        if find_spec("matplotlib") is None:
+            raise ConfigError("the page's picture needs matplotlib: mig-autoscaler[pictures]")
+        from autoscaler.simulation.study.report.images import draw_ratios
+
+        draw_ratios(points, page.with_name(PICTURE), policy=OURS)
 
 
 def wanted(cases: Sequence[Planned], only: Sequence[str]) -> list[Planned]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from autoscaler.cli.evaluate import main, run_missing
+from autoscaler.cli.evaluate import main, run_missing, write_page
 from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.evaluation.rows import Part, Planned, Row, planned
 from autoscaler.simulation.study.policies import Conditions
@@ -13,6 +13,7 @@ from autoscaler.simulation.study.sources.source import TraceFile
 from autoscaler.simulation.study.splits import Days, Division, Draw, Split
 from autoscaler.simulation.study.sweep import HERE, Entry
 from autoscaler.simulation.study.unthrottled import unthrottled
+from tests.evaluations import kept
 from tests.studies import MODEL
 
 
@@ -62,3 +63,14 @@ def test_what_is_wrong_is_said(tmp_path, capsys, options, code, words):
     given = [str(tmp_path / "results"), str(tmp_path / "page.md"), *options]
     assert main(given) == code
     assert words in capsys.readouterr().err
+
+
+def test_the_page_has_its_picture_once_something_is_run(tmp_path):
+    """It lies beside the page; without results there is none, and no link to one."""
+    page, picture = tmp_path / "page.md", tmp_path / "decision-quality.png"
+    write_page(page, [kept(case, None) for case in planned(tmp_path)])
+    assert "decision-quality.png" not in page.read_text()
+    assert not picture.exists()
+    write_page(page, [kept(case, 0.9) for case in planned(tmp_path)])
+    assert "](decision-quality.png)" in page.read_text()
+    assert picture.read_bytes().startswith(b"\x89PNG")

@@ -14,6 +14,7 @@ from autoscaler.simulation.study.evaluation.tables import (
     waits_table,
 )
 from autoscaler.simulation.study.evaluation.targets import findings_of
+from autoscaler.simulation.study.report.points import evaluated_points
 
 HEAD = """# Decision quality
 
@@ -35,6 +36,8 @@ This page is written by `make quality` from `simulations/results/`, which `make 
 fills for hours and goes on with where it was stopped. Each result is checked when it is made:
 each job runs once, no instance is held twice, and Little's law holds.
 """
+# Lies beside the page.
+PICTURE = "decision-quality.png"
 PARTS = {
     Part.BASE: "Base",
     Part.SWAPPED: "Swapped",
@@ -47,6 +50,8 @@ PARTS = {
 def page_of(cases: Sequence[CaseRuns]) -> str:
     """Return the page for planned cases, run or not."""
     lines = [HEAD, _state(cases)]
+    if evaluated_points(cases):
+        lines.append(f"![Ratio by load and rule, base cases; below 1 is faster]({PICTURE})\n")
     for row, way in WAYS.items():
         lines.append(f"## {way.title}\n")
         lines += _peers(cases) if row is Row.PEERS else _row(row, cases)

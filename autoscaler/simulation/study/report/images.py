@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import inf
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -16,6 +14,7 @@ from autoscaler.simulation.study.contrast import MARK
 from autoscaler.simulation.study.outcome import Outcome
 from autoscaler.simulation.study.report.curves import queue_curves
 from autoscaler.simulation.study.report.look import GAP, MOST_GPUS, TIME, policy_color
+from autoscaler.simulation.study.report.points import RatioPoint, ratio_points
 from autoscaler.simulation.study.report.standing import Standing, groups_of, standings
 from autoscaler.simulation.study.report.steps import thinned
 from autoscaler.simulation.study.report.tracks import (
@@ -35,25 +34,6 @@ LEAST_S = 10.0
 
 # Of the name of a case in the names of files.
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9.]+")
-
-
-@dataclass(frozen=True, slots=True)
-class RatioPoint:
-    """How one policy does against the mark in one case, or in several of one load.
-
-    Parameters
-    ----------
-    line
-        What is drawn as one line, e.g. the rule by which jobs get profiles.
-    low, high
-        Bounds of the interval; ``None`` where there is none.
-    """
-
-    line: str
-    load: float
-    ratio: float
-    low: float | None = None
-    high: float | None = None
 
 
 def draw_study(results: Sequence[CaseResult], folder: Path) -> tuple[Path, ...]:
@@ -80,21 +60,6 @@ def draw_study(results: Sequence[CaseResult], folder: Path) -> tuple[Path, ...]:
                 files.append(folder / f"{name}-layout-{outcome.policy}.png")
                 draw_layout(outcome, result.case, files[-1])
     return tuple(files)
-
-
-def ratio_points(results: Sequence[CaseResult]) -> dict[str, list[RatioPoint]]:
-    """Return the points of each policy that can be compared with the mark."""
-    found: dict[str, list[RatioPoint]] = {}
-    for result in results:
-        column = result.recipe.column
-        for standing in standings(result):
-            policy, ratio = standing.outcome.policy, standing.ratio
-            is_known = ratio is not None and ratio.value is not None and ratio.value < inf
-            if policy != MARK and ratio is not None and is_known:
-                value = ratio.value or 0.0
-                point = RatioPoint(column, result.case.load, value, ratio.low, ratio.high)
-                found.setdefault(policy, []).append(point)
-    return found
 
 
 def draw_ratios(points: Sequence[RatioPoint], path: Path, *, policy: str) -> None:

@@ -1,15 +1,19 @@
 """Pictures as files: which there are, and that the same results give the same bytes."""
 
 import struct
+from math import inf
+from pathlib import Path
 
 import pytest
 
-from autoscaler.simulation.study.report.images import (
+from autoscaler.simulation.study.evaluation.rows import Part, Row, planned
+from autoscaler.simulation.study.report.images import draw_ratios, draw_study
+from autoscaler.simulation.study.report.points import (
     RatioPoint,
-    draw_ratios,
-    draw_study,
+    evaluated_points,
     ratio_points,
 )
+from tests.evaluations import kept
 from tests.studies import ONE, THREE, WHOLE
 from tests.study_results import case_of, exact, result_of, static
 
@@ -65,3 +69,27 @@ def test_an_interval_that_does_not_hold_its_value_is_drawn(tmp_path):
     points = [RatioPoint("A", 0.5, 1.0, 0.8, 0.9), RatioPoint("A", 0.7, 0.9)]
     draw_ratios(points, file, policy="autoscaler")
     assert file.read_bytes().startswith(PNG)
+
+
+def test_points_of_the_evaluation_are_its_base_cases():
+    """One a case that is run, in a line of its rule and driver; the others have none."""
+    cases = [
+        kept(case, 0.9 if case.entry.recipe.draw.load == 0.5 else None)
+        for case in planned(Path("x"))
+    ]
+    points = evaluated_points(cases)
+    assert sorted((point.line, point.load) for point in points) == [
+        ("rule A, MIG manager", 0.5),
+        ("rule A, agent", 0.5),
+        ("rule C, MIG manager", 0.5),
+        ("rule C, agent", 0.5),
+    ]
+    assert {(point.ratio, point.low, point.high) for point in points} == {(0.9, 0.88, 0.92)}
+    assert any(case.is_run and case.part is not Part.BASE for case in cases)
+    assert any(case.is_run and case.row is Row.PEERS for case in cases)
+
+
+def test_jobs_that_never_ran_have_no_point():
+    """There is no ratio that could be drawn."""
+    cases = [kept(case, inf) for case in planned(Path("x"))]
+    assert evaluated_points(cases) == []
