@@ -57,6 +57,7 @@ bench: $(VENV)/.test  ## Time planning on large fleets; prints, never fails on s
 
 record: $(VENV)/.test  ## Write what is generated anew: schemas, manifests, the README's plan
 	$(BIN)/python -m autoscaler.adapters.policy_schema docs
+	$(BIN)/python -m autoscaler.simulation.study.scenario_schema docs
 	$(BIN)/python -m autoscaler.cli.initial_configuration > deploy/initial/mig-configurations.yaml
 	$(BIN)/python tools/example.py docs/examples/cluster.json
 	$(BIN)/mig-autoscaler $$(sed -n 's/^\$$ mig-autoscaler \(plan --from docs.*\)/\1/p' README.md) | $(BIN)/python tools/readme.py plan
