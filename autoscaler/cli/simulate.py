@@ -38,10 +38,8 @@ def run_simulation(
     else:
         comparison = scenarios.scenario_of(given.scenario, wanted, chosen, runs)
     if advising.recommend:
-        base = comparison.conditions.policy if runs.policy else None
-        advice.run_advice(
-            comparison, base, advising, processes=sweeps.processes, form=outputs.form
-        )
+        processes, form = sweeps.processes, outputs.form
+        advice.run_advice(comparison, advising, processes=processes, form=form)
         return
     if sweeps.sweep is None:
         results = run_all(comparison, sweeps.processes)

@@ -15,6 +15,7 @@ from autoscaler.cli.demo import write_file
 from autoscaler.cli.output import Form, emit
 from autoscaler.cli.simulate_run import progress_bar, workers_of
 from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.policy.policy import Policy
 from autoscaler.simulation.study.advice.advice import Advice, advise
 from autoscaler.simulation.study.advice.pools import with_one_pool
@@ -24,6 +25,7 @@ from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.policies import with_driver
 from autoscaler.simulation.study.recipe import CaseRecipe
 from autoscaler.simulation.study.splits import Case, Split
+from autoscaler.simulation.study.unthrottled import unthrottled
 
 USUAL_BUDGET = 240
 
@@ -64,12 +66,12 @@ def check(options: AdviceOptions, *, has_files: bool) -> None:
 
 
 def recommend(
-    comparison: Comparison, base: Policy | None, options: AdviceOptions, processes: int
+    comparison: Comparison, options: AdviceOptions, processes: int
 ) -> tuple[Case, Policy, Advice]:
     """Search under a progress bar; return the case, the policy that was changed, the advice."""
     recipe = the_one(comparison)
     model, conditions = recipe.model, comparison.conditions
-    own = with_driver(base or default_policy_for(model.products), conditions.driver)
+    own = with_driver(base_of(conditions.policy, model), conditions.driver)
     bench_policy = with_one_pool(own, model)
     budget = Budget(options.budget, recipe.draw.seed)
     case = recipe.build()
@@ -105,16 +107,19 @@ def the_one(comparison: Comparison) -> CaseRecipe:
     return recipe
 
 
+def base_of(policy: Policy, model: GpuModel) -> Policy:
+    """Return the policy to change: the one that was given, else the one for who gives none.
+
+    Studies hold nothing back unless told otherwise, and that is no policy for people.
+    """
+    return default_policy_for(model.products) if policy == unthrottled() else policy
+
+
 def run_advice(
-    comparison: Comparison,
-    base: Policy | None,
-    options: AdviceOptions,
-    *,
-    processes: int,
-    form: Form,
+    comparison: Comparison, options: AdviceOptions, *, processes: int, form: Form
 ) -> None:
     """Search, print the advice, and write its policy if that is asked for."""
-    case, own, advice = recommend(comparison, base, options, processes)
+    case, own, advice = recommend(comparison, options, processes)
     document = advice_document(advice, case, own)
     if options.write is not None:
         text = advised_text(advice, case, own)
