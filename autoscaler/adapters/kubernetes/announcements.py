@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from autoscaler.adapters.kubernetes.containers import containers_from
 from autoscaler.adapters.kubernetes.reading import (
+    GPU_PREFIX,
     integer_at,
     mapping_at,
     sequence_at,
@@ -35,8 +36,9 @@ def announcement_from(kind: str, raw: Mapping[str, object]) -> Announcement | No
     job = spec
     if kind == CRON_JOB:
         job = mapping_at(mapping_at(spec, "jobTemplate", []), "spec", [])
-    requests = requests_of_job(job)
-    if not text and not requests:
+    faults: list[str] = []
+    requests = requests_of_job(job, faults)
+    if not (text or requests or faults):
         return None
     name = text_at(metadata, "name")
     return Announcement(
@@ -49,6 +51,7 @@ def announcement_from(kind: str, raw: Mapping[str, object]) -> Announcement | No
         time_zone=zone,
         is_suspended=spec.get("suspend") is True,
         created_s=time_at(metadata, "creationTimestamp", []) or 0.0,
+        fault=faults[0] if faults else "",
     )
 
 
@@ -58,16 +61,36 @@ def is_over(raw: Mapping[str, object]) -> bool:
     return any(c.get("type") in OVER and c.get("status") == "True" for c in conditions)
 
 
-def requests_of_job(spec: Mapping[str, object]) -> Counts:
-    """Return what the pods of a Job ask for at once."""
-    parallel = spec.get("parallelism")
-    pods = 1 if parallel is None else max(0, integer_at(spec, "parallelism", []))
-    if spec.get("completions") is not None:
-        pods = min(pods, max(0, integer_at(spec, "completions", [])))
-    return Counts().plus(requests_of_template(mapping_at(spec, "template", [])), pods)
+def requests_of_job(spec: Mapping[str, object], faults: list[str]) -> Counts:
+    """Return what the pods of a Job ask for at once, nothing where that cannot be told.
+
+    ``faults`` takes what is wrong with Jobs that are about GPUs; others are no business of
+    ours.
+    """
+    found: list[str] = []
+    one = requests_of_template(mapping_at(spec, "template", []), found)
+    faults += [own for own in found if GPU_PREFIX in own]
+    if not one or faults:
+        return Counts()
+    parallel = _number_at(spec, "parallelism", faults)
+    completions = _number_at(spec, "completions", faults)
+    pods = 1 if parallel is None else parallel
+    if completions is not None:
+        pods = min(pods, completions)
+    return Counts() if faults else Counts().plus(one, pods)
 
 
-def requests_of_template(template: Mapping[str, object]) -> Counts:
+def _number_at(spec: Mapping[str, object], key: str, faults: list[str]) -> int | None:
+    """Return a number of pods, ``None`` where none is given."""
+    if spec.get(key) is None:
+        return None
+    number = integer_at(spec, key, faults, "spec.")
+    if number < 0:
+        faults.append(f"spec.{key}: {number} is below zero")
+    return max(0, number)
+
+
+def requests_of_template(template: Mapping[str, object], faults: list[str]) -> Counts:
     """Return what one pod of a template asks for."""
     spec = mapping_at(template, "spec", [])
-    return effective_request(Pod("", "", containers=containers_from(spec, [])))
+    return effective_request(Pod("", "", containers=containers_from(spec, faults)))

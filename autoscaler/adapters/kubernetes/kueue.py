@@ -59,7 +59,7 @@ def _workload_from(
     for pod_set in sequence_at(spec, "podSets", faults, "spec."):
         count = integer_at(pod_set, "count", faults, "spec.podSets.")
         template = mapping_at(pod_set, "template", faults, "spec.podSets.")
-        requests = requests.plus(requests_of_template(template), max(0, count))
+        requests = requests.plus(requests_of_template(template, []), max(0, count))
     name = text_at(metadata, "name")
     if faults:
         notices.append(f"Workload {namespace}/{name} is not counted: {faults[0]}")

@@ -27,6 +27,8 @@ class Announcement:
         Whether it creates no pods for now.
     created_s
         Epoch seconds.
+    fault
+        Why what its pods ask for cannot be told; empty where it can.
     """
 
     kind: str
@@ -38,6 +40,7 @@ class Announcement:
     time_zone: str = ""
     is_suspended: bool = False
     created_s: float = 0.0
+    fault: str = ""
 
     @property
     def title(self) -> str:

@@ -112,10 +112,8 @@ def _announced_by(own: Announcement) -> Iterator[Peak]:
     }[own.kind]
     notes = read_notes(own.text) if own.text else (PeakNote(),)
     for note in notes:
-        requests = _resources(note.profiles) if note.profiles else own.requests
+        requests = _asked_by(own, note)
         if not requests:
-            if own.text:
-                raise ConfigError("it names no profiles, and asks for none itself")
             continue
         if note.span is not None:
             yield Peak(own.title, requests, whose, span=note.span)
@@ -131,6 +129,17 @@ def _announced_by(own: Announcement) -> Iterator[Peak]:
                 yield Peak(own.title, requests, whose, once=(own.created_s, inf))
         else:
             raise ConfigError("it says no times: give start and end, or from and to")
+
+
+def _asked_by(own: Announcement, note: PeakNote) -> Counts:
+    """Return what a peak asks for; nothing for an object that announces nothing."""
+    if note.profiles:
+        return _resources(note.profiles)
+    if own.fault:
+        raise ConfigError(own.fault)
+    if own.text and not own.requests:
+        raise ConfigError("it names no profiles, and asks for none itself")
+    return own.requests
 
 
 def _resources(profiles: dict[str, int]) -> Counts:

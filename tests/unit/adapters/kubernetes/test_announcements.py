@@ -85,3 +85,26 @@ def test_a_namespace_is_its_own_namespace():
 def test_odd_objects_announce_nothing(kind, odd):
     """And break no list."""
     assert announcement_from(kind, odd) is None
+
+
+@pytest.mark.parametrize(
+    ("job", "said"),
+    [
+        ({"parallelism": -5}, "spec.parallelism: -5 is below zero"),
+        ({"parallelism": "x"}, "spec.parallelism = 'x'"),
+        ({"completions": 1.5}, "spec.completions = 1.5"),
+        ({"template": template(**{ONE: "-1"})}, "negative"),
+        ({"template": template(**{ONE: "NaN"})}, "not a quantity"),
+    ],
+)
+def test_what_a_cron_job_asks_for_in_odd_numbers_is_not_known(job, said):
+    """It announces nothing, and that is told."""
+    own = announcement_from("CronJob", raw(spec=cron({"template": template(), **job})))
+    assert own.requests == Counts()
+    assert said in own.fault
+
+
+def test_odd_numbers_of_jobs_without_gpus_are_no_business_of_ours():
+    """Whatever else is wrong with them."""
+    job = {"template": template(cpu="x"), "parallelism": -1}
+    assert announcement_from("CronJob", raw(spec=cron(job))) is None

@@ -212,6 +212,7 @@ def test_a_run_may_ask_for_its_instances_for_some_time():
         (cron(text="3g.20gb=x"), "is not understood"),
         (cron(text="09:00-10:00", number=0), "names no profiles"),
         (Announcement("Namespace", "a", "a", text="3g.20gb=1"), "says no times"),
+        (cron(number=0, fault="spec.parallelism: -5 is below zero"), "below zero"),
     ],
 )
 def test_what_cannot_be_read_does_not_count_and_is_said(own, said):
