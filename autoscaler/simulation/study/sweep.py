@@ -22,6 +22,11 @@ from autoscaler.simulation.study.splits import Case
 
 # What decides how a run goes. Neither commands nor servers do.
 DECISIVE = ("domain", "planning", "control", "agent", "adapters", "simulation")
+# Nor does what only shows, judges or searches, or plays to an audience.
+IDLE = (
+    "simulation/demo",
+    *(f"simulation/study/{n}" for n in ("report", "advice", "evaluation")),
+)
 SOLVERS = ("highspy", "numpy")
 # So many cases are ready for whoever is done next.
 AHEAD = 1
@@ -165,11 +170,11 @@ def read_entries(entries: Sequence[Entry]) -> list[Json]:
 
 def code_version() -> str:
     """Return a short hash of the code that decides how runs go, and of its solvers."""
-    root = Path(autoscaler.__file__).parent
-    digest = hashlib.sha256()
+    root, digest = Path(autoscaler.__file__).parent, hashlib.sha256()
     for path in sorted(path for name in DECISIVE for path in (root / name).rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
+        own = path.relative_to(root)
+        if not any(own.is_relative_to(folder) for folder in IDLE):
+            digest.update(own.as_posix().encode() + path.read_bytes())
     return hash_of(digest.hexdigest(), [version(name) for name in SOLVERS])
 
 
