@@ -201,8 +201,7 @@ def on_grid(points: Iterable[tuple[float, float]], grid: Grid) -> tuple[FloatArr
     ----------
     points
         Time in epoch seconds and value, in any order. Of several for one place the last
-        given counts. What is not a number, below zero or more than any fleet holds is
-        not known.
+        given counts. What is not a number, infinite or below zero is not known.
     grid
         Where they belong; each goes to the nearest place.
     """
@@ -211,7 +210,7 @@ def on_grid(points: Iterable[tuple[float, float]], grid: Grid) -> tuple[FloatArr
     for at_s, value in points:
         place = (at_s - grid.start_s) / grid.step_s
         is_inside = isfinite(place) and 0 <= round(place) < grid.number
-        if is_inside and 0 <= value <= MOST_INSTANCES:
+        if is_inside and isfinite(value) and value >= 0:
             samples[round(place)] = value
         else:
             odd += 1

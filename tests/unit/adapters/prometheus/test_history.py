@@ -132,6 +132,19 @@ def test_counters_may_restart_and_have_holes(points, rise):
     assert increases([Series({"profile": "1g.5gb"}, tuple(points))], GRID) == {ONE: rise}
 
 
+def test_counters_may_be_larger_than_any_number_of_instances():
+    """They are sums of seconds over all that ever ran."""
+    store = SeriesStore()
+    replica = Replica(store)
+    replica.shows(REQUESTED, 1, 1, 1, 1, phase="running")
+    replica.shows(REQUESTED, 0, 0, 0, 0, phase="pending")
+    replica.shows(f"{SERVICE}_sum", 1e9, 1e9, 1e9 + 3600, 1e9 + 7200)
+    replica.shows(f"{SERVICE}_count", 1e6, 1e6, 1e6 + 1, 1e6 + 2)
+    with past_of(store) as past:
+        found = past.demand("a100", GRID, ())
+    assert found.services[KEY] == Service(2, 7200)
+
+
 def test_kube_state_metrics_fill_what_came_before():
     """Of resources that no other pool has, and by that name."""
     store = SeriesStore()
