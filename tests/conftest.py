@@ -15,7 +15,11 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
-PROGRAMS = {"kubectl": ["kubectl"], "prometheus": ["prometheus", "promtool"]}
+PROGRAMS = {
+    "kubectl": ["kubectl"],
+    "prometheus": ["prometheus", "promtool"],
+    "browser": ["chromium"],
+}
 
 
 def missing(marker: str) -> list[str]:
