@@ -150,13 +150,14 @@ class Cycle:
         fingerprint = digest(view.snapshot, view.demand, *inputs)
         if fingerprint == self._memory.digest and self._now_s < self._memory.due_s:
             return Verdict(Decision.UNCHANGED, "nothing is new")
-        history = self._memory.history
+        history, guard = self._memory.history, self._setting.outside.guard
+        settings = PlannerSettings(values, history, guard=guard, settle=self._setting.settle)
         try:
             gated = decide(
                 Survey(view.snapshot, view.demand, acting.journals),
                 self._policy,
                 self._now_s,
-                settings=PlannerSettings(values, history, guard=self._setting.outside.guard),
+                settings=settings,
                 standing=Standing(history=history, paused=view.paused),
             )
         except AutoscalerError as error:

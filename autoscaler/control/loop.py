@@ -13,6 +13,7 @@ from autoscaler.control.outcome import CycleOutcome
 from autoscaler.control.outside import Outside
 from autoscaler.control.setting import Setting, leadership_for
 from autoscaler.domain.policy.policy import Mode, Policy
+from autoscaler.planning.program.settlements import Settlements
 from autoscaler.ports import Recorder
 
 
@@ -44,12 +45,19 @@ class Loop:
         self._memory: CycleMemory = FRESH
         self._leadership: Leadership | None = None
         self._contest: tuple[Mode, float] | None = None
+        self._settlements = Settlements()
 
     def step(self) -> CycleOutcome:
         """Run one cycle."""
         policy = self._policy()
         self._contend(policy)
-        setting = Setting(self._outside, policy, self._leadership, self._is_patient)
+        setting = Setting(
+            self._outside,
+            policy,
+            self._leadership,
+            self._is_patient,
+            settle=self._settlements.settle,
+        )
         outcome = run_cycle(setting, self._memory, self._outside.clock.now_s())
         self._memory = outcome.memory
         if self._recorder is not None:

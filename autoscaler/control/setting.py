@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from autoscaler.control.leadership import DEFAULT_TIMES, Leadership
 from autoscaler.control.outside import Outside
 from autoscaler.domain.policy.policy import Mode, Policy
+from autoscaler.planning.program.settlements import Settler, settle_steadily
 
 LEASES = {Mode.AUTO: "mig-autoscaler", Mode.RECOMMEND: "mig-autoscaler-recommend"}
 
@@ -21,6 +22,8 @@ class Setting:
         Whether a proposal must persist before it starts; not when run only once.
     by_hand
         Whether a person applies a plan and watches.
+    settle
+        Settles the problems of plans; may remember those of earlier cycles.
     """
 
     outside: Outside
@@ -28,6 +31,7 @@ class Setting:
     leadership: Leadership | None = None
     is_patient: bool = True
     by_hand: bool = False
+    settle: Settler = settle_steadily
 
 
 def leadership_for(outside: Outside, policy: Policy) -> Leadership | None:

@@ -16,11 +16,11 @@ from autoscaler.domain.reasons import PodNote, Reason
 from autoscaler.planning.program.optimizer import (
     Guard,
     Settlement,
-    settle,
     steadied,
     with_decisions,
 )
 from autoscaler.planning.program.problem import Past, Problem, state_problem
+from autoscaler.planning.program.settlements import Settler, settle_steadily
 from autoscaler.planning.program.worth import ValueHistory
 from autoscaler.planning.reporting.moves import NodeMove, decisions_of, moves_of
 from autoscaler.planning.reporting.pricing import PricedMove, price_moves
@@ -54,6 +54,8 @@ class PlannerSettings:
         Runs the branching where a wall clock may end it; none by default.
     solver
         The backend.
+    settle
+        Settles problems with it; may remember those that were settled before.
     """
 
     history: ValueHistory | None = None
@@ -61,6 +63,7 @@ class PlannerSettings:
     limits: SolverLimits = DEFAULT_LIMITS
     guard: Guard | None = None
     solver: Solver = solve
+    settle: Settler = settle_steadily
 
 
 DEFAULT_SETTINGS = PlannerSettings()
@@ -96,7 +99,7 @@ def make_plan(
     """
     past = Past(settings.history or ValueHistory(), settings.records)
     problem = state_problem(snapshot, demand, policy, now_s, past)
-    settlement = settle(problem.mix, settings.limits, settings.guard, settings.solver)
+    settlement = settings.settle(problem.mix, settings.limits, settings.guard, settings.solver)
     plan = Plan(
         id="",
         observed_at_s=snapshot.observed_at_s,
@@ -129,7 +132,6 @@ def _prune(
     problem: Problem, settlement: Settlement, solver: Solver
 ) -> tuple[Settlement, tuple[PricedMove, ...]]:
     """Drop changes that cost more than they gain: a gap leaves room for some."""
-    settlement = steadied(settlement, solver)
     moves: Sequence[NodeMove] = moves_of(
         problem.fleet, settlement.choice, problem.crowd.departures
     )
