@@ -18,11 +18,10 @@ from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.policy.policy import Policy
 from autoscaler.simulation.study.advice.advice import Advice, advise
-from autoscaler.simulation.study.advice.pools import with_one_pool
 from autoscaler.simulation.study.advice.rounds import Budget
 from autoscaler.simulation.study.advice.trials import Bench
 from autoscaler.simulation.study.comparison import Comparison
-from autoscaler.simulation.study.policies import with_driver
+from autoscaler.simulation.study.policies import for_study, with_driver
 from autoscaler.simulation.study.recipe import CaseRecipe
 from autoscaler.simulation.study.splits import Case, Split
 from autoscaler.simulation.study.unthrottled import unthrottled
@@ -72,13 +71,12 @@ def recommend(
     recipe = the_one(comparison)
     model, conditions = recipe.model, comparison.conditions
     own = with_driver(base_of(conditions.policy, model), conditions.driver)
-    bench_policy = with_one_pool(own, model)
+    acting = for_study(own, model, conditions.driver)
     budget = Budget(options.budget, recipe.draw.seed)
     case = recipe.build()
     with progress_bar() as progress, workers_of(processes) as workers:
         counter = Counter(progress, progress.add_task("runs", total=None))
-        conditions = replace(conditions, policy=bench_policy)
-        bench = Bench(bench_policy, conditions, workers, counter.count)
+        bench = Bench(acting, replace(conditions, policy=acting), workers, counter.count)
         return case, own, advise(bench, case, budget)
 
 

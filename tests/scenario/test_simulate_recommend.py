@@ -78,16 +78,16 @@ def test_a_policy_of_ones_own_is_what_is_changed(shell, trace, tmp_path):
     assert int(as_it_is.split()[-1]) > 0
 
 
-def test_pools_that_could_all_be_meant_are_refused(shell, trace, tmp_path):
-    """Nobody knows which of them the advice would be for."""
+def test_a_policy_for_other_gpus_is_refused(shell, trace, tmp_path):
+    """It says nothing about these."""
     own = tmp_path / "own.yaml"
     own.write_text(
         "apiVersion: mig-autoscaler.io/v1alpha1\nkind: MigPolicy\nmetadata: {name: mine}\n"
-        "pools: [{name: a, nodeSelector: {team: a}}, {name: b, nodeSelector: {team: b}}]\n"
+        "pools: [{name: a, nodeSelector: {nvidia.com/gpu.product: NVIDIA-A30}}]\n"
     )
     result = recommend(shell, trace, "--policy", str(own))
-    assert result.code == 65
-    assert "none of its pools (a, b) selects a product of a100-40gb" in result.err
+    assert (result.code, result.out) == (65, "")
+    assert result.err == "error: no pool of policy mine is for a100-40gb\n"
 
 
 @pytest.mark.parametrize(

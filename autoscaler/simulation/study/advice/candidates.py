@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from autoscaler.domain.policy.policy import Mode, Policy
+from autoscaler.domain.policy.policy import Policy
 
 # Keys of the policy file that lead to a value, and the value as JSON.
 Change = tuple[str, str]
@@ -47,12 +47,8 @@ class Candidate:
         return found
 
     def policy(self, base: Policy) -> Policy:
-        """Return the policy, whatever mode it has there."""
+        """Return the policy; its mode is that of the base."""
         return Policy.model_validate_json(json.dumps(self.document(base)))
-
-    def acting(self, base: Policy) -> Policy:
-        """Return the policy in a mode that carries out its plans."""
-        return self.policy(base).model_copy(update={"mode": Mode.AUTO})
 
     def plus(self, other: "Candidate") -> "Candidate | None":
         """Return both together; ``None`` where they change the same key."""

@@ -163,9 +163,7 @@ def _alike(placed: Sequence[Placed], draws: Sequence[DrawnDays]) -> list[Placed]
     """Return the best of a round, and who is no worse as far as one can tell."""
     best = placed[0]
     return [
-        own
-        for own in placed
-        if own is best or _is_alike(versus(own.trial, best.trial, draws))
+        own for own in placed if own is best or _is_alike(versus(own.trial, best.trial, draws))
     ]
 
 

@@ -87,7 +87,7 @@ def run_trial(conditions: Conditions, case: Case, policy: Policy | None) -> Outc
 
 
 def _outcomes(bench: Bench, tasks: Sequence[tuple[Candidate, Case]]) -> Iterator[Outcome]:
-    calls = [(case, None if own.is_fixed else own.acting(bench.base)) for own, case in tasks]
+    calls = [(case, None if own.is_fixed else own.policy(bench.base)) for own, case in tasks]
     pool = bench.workers.pool
     if pool is None:
         for case, policy in calls:
