@@ -16,6 +16,7 @@ from autoscaler.planning.planner import PlannerSettings, make_plan
 from autoscaler.planning.program.optimizer import settle
 from autoscaler.planning.program.problem import state_problem
 from autoscaler.planning.solving.answer import SolverLimits
+from autoscaler.planning.solving.scipy_highs import solve_with_scipy
 from benchmarks.drawing import draw_fleet
 from tests.builders import NOW_S, fleet_node, model, snapshot, waiting
 from tests.fleets import policy, pool
@@ -152,6 +153,19 @@ def test_a_coarse_gap_is_still_a_true_one(moment):
     assert plan.optimality.objective <= best.optimality.objective + 0.01
     assert best.optimality.objective <= plan.optimality.bound + 0.01
     assert plan.optimality.gap <= 0.2
+
+
+@settings(max_examples=15)
+@given(moments())
+def test_the_other_backend_finds_plans_of_the_same_worth(moment):
+    """SciPy's solver stands in where highspy does not load."""
+    fleet, demand, driver = moment
+    own = policy(pool(driver=driver))
+    plan = make_plan(fleet, demand, own, NOW_S)
+    other = make_plan(fleet, demand, own, NOW_S, PlannerSettings(solver=solve_with_scipy))
+    assert abs(plan.optimality.objective - other.optimality.objective) < 0.01
+    assert abs(plan.optimality.bound - other.optimality.bound) < 0.01
+    assert other.optimality.gap == 0
 
 
 @settings(max_examples=25)

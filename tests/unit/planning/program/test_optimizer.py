@@ -125,6 +125,18 @@ def test_a_guard_that_gives_up_leaves_the_rounded_answer():
     assert settled.gap > 0.1
 
 
+def test_the_rounded_answer_has_the_changes_that_pay_anyway():
+    """What is whole in the relaxed program is taken without any branching."""
+    spare = NodeKind(0, 4, Counts({"small": 7}), (GpuKind(1, (LARGE,)),), closing_cost=1.0)
+    mix = Mix((*hard().kinds, spare), (*hard().wants, want("large", 2, 900.0)))
+    settled = settle(mix, guard=lambda *_: None)
+    assert settled.stopped_by is StoppedBy.WALL_CLOCK
+    assert settled.choice.served[2] == 2
+    assert settled.choice == settled.rounded
+    assert settled.choice.objective >= settled.unchanged.objective + 1700
+    assert 0 < settled.gap == settled.rounded_gap < 1
+
+
 def test_a_guard_runs_the_branching():
     """It is handed the solver, the program, the gap and the number of nodes."""
     asked = []
@@ -153,6 +165,42 @@ def test_trouble_while_branching_keeps_the_answer_in_hand():
 def test_a_solver_that_always_fails_settles_nothing():
     """Without an answer for the fleet as it is, nothing is known."""
     assert settle(hard(), solver=lambda *_: Answer(Status.FAILURE)) is None
+
+
+def failing_from(first: int, last: int):
+    """Return a solver that fails at its calls from one to another, counted from 0."""
+    calls = iter(range(1000))
+
+    def run(program, gap, nodes):
+        if first <= next(calls) <= last:
+            return Answer(Status.FAILURE)
+        return solve(program, gap, nodes)
+
+    return run
+
+
+@pytest.mark.parametrize("first", range(8))
+@pytest.mark.parametrize("length", [1, 1000])
+def test_trouble_at_any_moment_leaves_what_was_in_hand(first, length):
+    """Nothing is raised, no answer is worse than doing nothing, and the bound is true."""
+    best = settle(hard()).choice.objective
+    settled = settle(hard(), solver=failing_from(first, first + length - 1))
+    if settled is None:
+        assert first <= 2
+        return
+    assert settled.unchanged.objective <= settled.choice.objective <= best
+    assert settled.bound >= best
+    if settled.choice.objective < best and settled.stopped_by is not StoppedBy.GAP:
+        assert settled.stopped_by is StoppedBy.FAILURE
+    assert settled.choice.objective == best or settled.gap > 0
+
+
+def test_a_relaxation_that_fails_keeps_the_fleet_as_it_is():
+    """What doing nothing is worth is known, and nothing is claimed about more."""
+    settled = settle(hard(), solver=failing_from(0, 0))
+    assert settled.stopped_by is StoppedBy.FAILURE
+    assert settled.choice == settled.unchanged
+    assert settled.gap == float("inf")
 
 
 def test_ties_serve_who_is_served_anyway():
