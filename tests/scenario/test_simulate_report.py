@@ -55,7 +55,7 @@ def test_pictures_are_written_into_a_folder(shell, trace, tmp_path):
     assert shell.run("simulate", *trace, *given).code == 0
     names = sorted(file.name for file in folder.iterdir())
     assert "ratios-hedged.png" in names
-    assert "jobs.csv-profile-base-load-0.004-layout-hedged.png" in names
+    assert "jobs.csv_profile_base_0.004-layout-hedged.png" in names
     assert page.exists()
 
 

@@ -1,6 +1,5 @@
 """Pictures of studies for documents: PNG files, the same to the byte for the same results."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,9 +31,6 @@ MOST_POINTS = 800
 # A time of waiting below it is drawn as it: the scale has no zero.
 LEAST_S = 10.0
 
-# Of the name of a case in the names of files.
-NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9.]+")
-
 
 def draw_study(results: Sequence[CaseResult], folder: Path) -> tuple[Path, ...]:
     """Draw all pictures of a study into a folder; return their files.
@@ -49,8 +45,7 @@ def draw_study(results: Sequence[CaseResult], folder: Path) -> tuple[Path, ...]:
     for policy, points in ratio_points(results).items():
         files.append(folder / f"ratios-{policy}.png")
         draw_ratios(points, files[-1], policy=policy)
-    for result in results:
-        name = NOT_IN_NAMES.sub("-", result.case.name).strip("-")
+    for name, result in zip(_names(results), results, strict=True):
         files.append(folder / f"{name}-waits.png")
         draw_waits(result, files[-1])
         files.append(folder / f"{name}-queues.png")
@@ -60,6 +55,15 @@ def draw_study(results: Sequence[CaseResult], folder: Path) -> tuple[Path, ...]:
                 files.append(folder / f"{name}-layout-{outcome.policy}.png")
                 draw_layout(outcome, result.case, files[-1])
     return tuple(files)
+
+
+def _names(results: Sequence[CaseResult]) -> list[str]:
+    """Return a name for the files of each case; those alike are numbered."""
+    labels = [result.recipe.label for result in results]
+    return [
+        label if label not in labels[:place] else f"{label}_{labels[:place].count(label) + 1}"
+        for place, label in enumerate(labels)
+    ]
 
 
 def draw_ratios(points: Sequence[RatioPoint], path: Path, *, policy: str) -> None:

@@ -32,18 +32,27 @@ def size_of(content):
 
 
 def test_each_case_has_its_pictures(tmp_path):
-    """Names that any file system takes; a bound that tells no layout has none."""
+    """A bound that tells no layout has none."""
     files = draw_study([result()], tmp_path)
     assert [file.name for file in files] == [
         "ratios-autoscaler.png",
         "ratios-free-repack.png",
-        "a-b-c-d-waits.png",
-        "a-b-c-d-queues.png",
-        "a-b-c-d-layout-autoscaler.png",
-        "a-b-c-d-layout-static-past.png",
+        "openb_pods.csv.gz_mig_share_base_0.5-waits.png",
+        "openb_pods.csv.gz_mig_share_base_0.5-queues.png",
+        "openb_pods.csv.gz_mig_share_base_0.5-layout-autoscaler.png",
+        "openb_pods.csv.gz_mig_share_base_0.5-layout-static-past.png",
     ]
     assert all(file.read_bytes().startswith(PNG) for file in files)
     assert all(size_of(file.read_bytes())[0] == 960 for file in files)
+
+
+def test_cases_of_one_name_do_not_share_files(tmp_path):
+    """The second gets a number."""
+    own = result()
+    alone = result_of(own.case, own.outcomes[1])
+    names = [file.name for file in draw_study([alone, alone], tmp_path)]
+    assert len(set(names)) == len(names) == 6
+    assert "openb_pods.csv.gz_mig_share_base_0.5_2-waits.png" in names
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path):
