@@ -7,6 +7,7 @@ cannot be read is refused as a whole: half a report would be a guess.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from autoscaler.domain.cluster.board import Board
@@ -121,6 +122,8 @@ def inventory_of(node: Node) -> Inventory | None:
     return None if text is None else parse_inventory(text)
 
 
+# Most reports are the same from one look to the next.
+@lru_cache(maxsize=4096)
 def parse_inventory(text: str) -> Inventory:
     """Read a report.
 

@@ -4,7 +4,7 @@ Words of a node that contradict its own boards are told with their arithmetic. N
 is repaired and nothing guessed: which of the words is wrong is not known.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from autoscaler.domain.cluster.inventory import Inventory
 from autoscaler.domain.cluster.objects import Node
@@ -29,6 +29,13 @@ class Hardware:
     ----------
     obeys_label
         Whether MIG manager makes of the node what its label names.
+
+    Attributes
+    ----------
+    offered
+        Devices that pods may get, by resource name; shares are no devices.
+    existing
+        Devices that are there, healthy or not.
     """
 
     node: Node
@@ -36,17 +43,14 @@ class Hardware:
     num_gpus: int
     strategy: Strategy
     obeys_label: bool = True
+    offered: Counts = field(init=False)
+    existing: Counts = field(init=False)
 
-    @property
-    def offered(self) -> Counts:
-        """Devices that pods may get, by resource name; shares are no devices."""
-        return devices(self.node.allocatable)
-
-    @property
-    def existing(self) -> Counts:
-        """Devices that are there, healthy or not."""
-        capacity, offered = devices(self.node.capacity), self.offered
-        return Counts({n: max(capacity[n], offered[n]) for n in {*capacity, *offered}})
+    def __post_init__(self) -> None:
+        capacity, offered = devices(self.node.capacity), devices(self.node.allocatable)
+        most = {n: max(capacity[n], offered[n]) for n in {*capacity, *offered}}
+        object.__setattr__(self, "offered", offered)
+        object.__setattr__(self, "existing", Counts(most))
 
     def hold(self, reason: Reason, text: str) -> Hold:
         """Return a hold of this node."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TypeVar
 
 from autoscaler.domain.counts import Counts
@@ -83,6 +84,8 @@ def places_to_json(
     ]
 
 
+# A journal is looked at by several parts in each cycle and seldom written.
+@lru_cache(maxsize=1024)
 def journal_from_text(text: str) -> Journal:
     """Read the annotation's value.
 

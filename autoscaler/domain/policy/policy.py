@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Literal, Self
 
 from pydantic import (
@@ -354,6 +355,28 @@ def policy_hash(policy: Policy) -> str:
     Comments, the order of keys and how a value is written (``90s`` or ``1m30s``) do
     not matter.
     """
-    content = policy.model_dump(mode="json", by_alias=True)
+    return _hash_of(_Itself(policy))
+
+
+class _Itself:
+    """A policy by identity: it never changes, and its contents cannot be hashed quickly."""
+
+    __slots__ = ("policy",)
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.policy is other.policy
+
+    def __hash__(self) -> int:
+        return id(self.policy)
+
+
+# Every cycle asks three times of one policy; what is kept here cannot have its identity
+# taken by another.
+@lru_cache(maxsize=8)
+def _hash_of(itself: _Itself) -> str:
+    content = itself.policy.model_dump(mode="json", by_alias=True)
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
