@@ -73,14 +73,23 @@ class _Explainer:
         self._nodes = sorted(
             (node for own in problem.fleet.members for node in own.nodes), key=lambda n: n.name
         )
+        # Many groups ask for the same on the same nodes: each of that is looked up once.
+        self._nodes_of: dict[frozenset[str], list[FleetNode]] = {}
+        self._unknown_of: dict[tuple[Counts, frozenset[str]], str] = {}
+        self._found: dict[frozenset[int], list[tuple[NodeKind, Counts]]] = {}
+        self._rooms: dict[tuple[Counts, frozenset[int], int | None], int] = {}
+        self._gangs: dict[str, list[Want]] = {}
+        for want in problem.mix.wants:
+            self._gangs.setdefault(want.gang, []).append(want)
+        self._asked = _asked(problem.mix.wants[: len(problem.groups)], choice)
 
     def explain(self, index: int, group: DemandGroup) -> tuple[Reason, str]:
         """Return why not all pods of a group are served."""
         want = self._problem.mix.wants[index]
-        nodes = [node for node in self._nodes if node.name in group.eligible]
+        nodes = self._nodes_for(group.eligible)
         if not nodes:
             return Reason.NO_ELIGIBLE_NODE, "no GPU node may take it"
-        impossible = _unknown(group.bundle, nodes)
+        impossible = self._impossible(group)
         if impossible:
             models = ", ".join(sorted({n.model.key for n in nodes if n.model is not None}))
             text = f"{impossible} is offered nowhere it may run and is no profile of {models}"
@@ -90,23 +99,38 @@ class _Explainer:
             if best < want.gang_min:
                 text = f"gang {want.gang} needs {want.gang_min} pods at once, best {best}"
                 return Reason.GANG_TOO_LARGE, f"{text}; {obstacles(nodes) or 'no more fit'}"
-        if not any(most.covers(want.bundle) for _, most in self._potentials_for(want)):
+        if not self._room_for(want):
             return _no_way(group, nodes)
         return self._not_chosen(want)
 
+    def _nodes_for(self, eligible: frozenset[str]) -> list[FleetNode]:
+        if eligible not in self._nodes_of:
+            self._nodes_of[eligible] = [n for n in self._nodes if n.name in eligible]
+        return self._nodes_of[eligible]
+
+    def _impossible(self, group: DemandGroup) -> str:
+        key = (group.bundle, group.eligible)
+        if key not in self._unknown_of:
+            self._unknown_of[key] = _unknown(group.bundle, self._nodes_for(group.eligible))
+        return self._unknown_of[key]
+
     def _potentials_for(self, want: Want) -> list[tuple[NodeKind, Counts]]:
-        kinds = self._problem.mix.kinds
-        own = zip(kinds, self._potentials, strict=True)
-        return [(kind, most) for kind, most in own if kind.zone in want.zones]
+        if want.zones not in self._found:
+            own = zip(self._problem.mix.kinds, self._potentials, strict=True)
+            self._found[want.zones] = [(k, most) for k, most in own if k.zone in want.zones]
+        return self._found[want.zones]
+
+    def _room_for(self, want: Want) -> int:
+        """Return how many such requests all nodes together may take some day."""
+        key = (want.bundle, want.zones, want.per_node)
+        if key not in self._rooms:
+            own = self._potentials_for(want)
+            self._rooms[key] = sum(kind.number * _times(most, want) for kind, most in own)
+        return self._rooms[key]
 
     def _most_of_gang(self, gang: str) -> int:
         """Return how many pods of a gang could start if it had everything for itself."""
-        total = 0
-        for want in self._problem.mix.wants:
-            if want.gang == gang:
-                room = sum(k.number * _times(m, want) for k, m in self._potentials_for(want))
-                total += min(want.number, room)
-        return total
+        return sum(min(want.number, self._room_for(want)) for want in self._gangs[gang])
 
     def _reached(self, want: Want, kind: RuleKind, why: str) -> str:
         """Return which rule of a kind leaves no more for a want, empty for none."""
@@ -151,18 +175,29 @@ class _Explainer:
             reached = self._reached(want, kind, why)
             if reached:
                 return reason, reached
-        wants = self._problem.mix.wants[: len(self._problem.groups)]
         parts = []
         for name in want.bundle:
-            users = [i for i, w in enumerate(wants) if w.bundle[name] and w.zones & want.zones]
-            asked = sum(wants[i].bundle[name] * wants[i].number for i in users)
-            served = sum(wants[i].bundle[name] * self._choice.served[i] for i in users)
+            users = [n for zones, n in self._asked[name].items() if zones & want.zones]
+            asked, served = sum(n for n, _ in users), sum(n for _, n in users)
             parts.append(f"{asked} x {name} are asked for, {served} can be had")
         text = " and ".join(parts) + " beside all that is worth more"
         text += self._floors_beside(want)
         if want.bundle[GPU] and not any(name.startswith(MARK) for name in want.bundle):
             text += "; MIG mode is for people to change"
         return Reason.NO_CAPACITY, text
+
+
+def _asked(
+    wants: Iterable[Want], choice: Choice
+) -> dict[str, dict[frozenset[int], tuple[int, int]]]:
+    """Return how many instances of a name are asked for and served, by name and zones."""
+    found: dict[str, dict[frozenset[int], tuple[int, int]]] = {}
+    for want, served in zip(wants, choice.served, strict=False):
+        for name, each in want.bundle.items():
+            own = found.setdefault(name, {})
+            before = own.get(want.zones, (0, 0))
+            own[want.zones] = (before[0] + each * want.number, before[1] + each * served)
+    return found
 
 
 def created(mix: Mix, choice: Choice, rule: Rule) -> int:
