@@ -9,6 +9,7 @@ from rich.console import Console
 from autoscaler.cli.exit_codes import ExitCode
 from autoscaler.cli.moment import moment_text, span_text
 from autoscaler.cli.output import Form, amount_text, counts_text, emit
+from autoscaler.cli.plan_prices import WHOSE
 from autoscaler.cli.plan_view import layout_text, some_text
 from autoscaler.cli.sight import (
     Answer,
@@ -43,6 +44,7 @@ from autoscaler.domain.policy.window import next_open_s
 from autoscaler.domain.reasons import Block, Hold
 from autoscaler.planning.inquiry import Alternative, inquire
 from autoscaler.planning.planner import PlannerSettings
+from autoscaler.planning.what_if import Sacrifice
 
 Json = dict[str, object]
 Lines = list[tuple[str, str]]
@@ -137,6 +139,8 @@ def node_lines(account: NodeAccount, now_s: float) -> Lines:
             ("holders", some_text(str(pod.ref) for pod in member.holders)),
         ]
         lines += [(f"GPU {gpu.index}", _held_text(gpu.held)) for gpu in member.gpus if gpu.held]
+        if member.unseen:
+            lines.append(("metrics", f"{member.unseen}: only an empty node may be changed"))
     if account.journal is not None:
         journal = account.journal
         since = span_text(now_s - journal.state_since_s)
@@ -187,9 +191,24 @@ def pod_lines(account: PodAccount) -> Lines:
         lines.append(("worth", f"{amount_text(account.worth)} slice-seconds"))
     if account.alternative is not None:
         lines.append(("would take", alternative_text(account.alternative)))
+    lines += sacrifice_lines(account.sacrifice)
     if account.change is not None:
         lines.append(("node", account.change.node))
     return lines + _change_lines(account.change)
+
+
+def sacrifice_lines(own: Sacrifice | None) -> Lines:
+    """Return what serving a pod before all others would take."""
+    if own is None:
+        return []
+    lines: Lines = [
+        ("at any price", f"GPU {gpu} of {node}: {counts_text(before)} -> {counts_text(after)}")
+        for node, gpu, before, after in own.changes
+    ]
+    if own.evicted:
+        lines.append(("at any price", f"evicts {some_text(map(str, own.evicted))}"))
+    loss = amount_text(own.loss)
+    return [*lines, ("at any price", f"all else would be worth {loss} slice-seconds less")]
 
 
 def fleet_lines(account: FleetAccount) -> Lines:
@@ -201,6 +220,10 @@ def fleet_lines(account: FleetAccount) -> Lines:
             f" {amount_text(own.worth)} slice-seconds",
         )
         for own in account.scarcities
+    ]
+    lines += [
+        ("binding", f"without {own.what} the plan would be worth {amount_text(own.worth)} more")
+        for own in account.bindings
     ]
     for need in account.needs:
         why = f", bound by {need.binding}" if need.binding else ""
@@ -259,6 +282,10 @@ def _change_lines(change: NodeChange | None) -> Lines:
             f" takes about {span_text(change.estimated_s)}",
         )
     )
+    lines += [
+        ("for", f"{WHOSE[own.scenario]}, {own.resource}: {amount_text(own.worth)}")
+        for own in price.avoided
+    ]
     lines += [("evicts", f"{e.pod}: {e.reason}") for e in change.evictions]
     return lines + [("blocked", _reasoned(block)) for block in change.blocked_by]
 

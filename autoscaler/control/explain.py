@@ -18,6 +18,8 @@ from autoscaler.domain.journal.rollout import Journal
 from autoscaler.domain.plan.plan import NodeChange, Plan
 from autoscaler.domain.reasons import Hold, PodNote, Reason
 from autoscaler.planning.inquiry import Alternative, Inquiry, Need, OneMore, Scarcity
+from autoscaler.planning.reporting.unserved import obstacles
+from autoscaler.planning.what_if import Binding, Sacrifice, at_any_price, bindings
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,9 @@ class PodAccount:
         The cheapest change that would serve it, where none is proposed for it.
     worth
         What serving it is worth, in slice-seconds.
+    sacrifice
+        What serving it before all others would take, where no single GPU would do or none
+        may be had.
     """
 
     pod: PodRef
@@ -96,6 +101,7 @@ class PodAccount:
     note: PodNote | None = None
     alternative: Alternative | None = None
     worth: float | None = None
+    sacrifice: Sacrifice | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +116,15 @@ class FleetAccount:
         Fewest GPUs that would do.
     one_more
         What one more node would bring.
+    bindings
+        Rules, holds and switches without which the plan would be worth more.
     """
 
     verdict: str
     scarcities: tuple[Scarcity, ...] = ()
     needs: tuple[Need, ...] = ()
     one_more: tuple[OneMore, ...] = ()
+    bindings: tuple[Binding, ...] = ()
 
 
 def explain_fleet(sight: Sight) -> FleetAccount:
@@ -131,7 +140,9 @@ def explain_fleet(sight: Sight) -> FleetAccount:
         verdict = f"{first.resource}{where} is what it lacks most; {waiting} pods stay unserved"
     else:
         verdict = f"nothing is scarce; {waiting} pods stay unserved"
-    return FleetAccount(verdict, scarcities, inquiry.needs(), inquiry.one_more())
+    return FleetAccount(
+        verdict, scarcities, inquiry.needs(), inquiry.one_more(), bindings(inquiry)
+    )
 
 
 def explain_node(name: str, sight: Sight) -> NodeAccount:
@@ -183,6 +194,8 @@ def _node_verdict(account: NodeAccount) -> str:
         return f"it is left alone: {account.holds[0].message}"
     if account.member is None:
         return "it is in no pool of the policy, so it is never changed"
+    if account.alternative is None and all(gpu.held for gpu in account.member.gpus):
+        return f"nothing of it may be changed now: {obstacles([account.member])}"
     return "its present layout is the best there is for the demand"
 
 
@@ -200,7 +213,12 @@ def explain_pod(pod: PodRef, sight: Sight) -> PodAccount:
         return account
     index = next((i for i, g in enumerate(sight.inquiry.problem.groups) if pod in g.pods), None)
     worth = None if index is None else sight.inquiry.problem.mix.wants[index].value
-    return replace(account, alternative=sight.inquiry.of_pod(pod), worth=worth)
+    return replace(
+        account,
+        alternative=sight.inquiry.of_pod(pod),
+        worth=worth,
+        sacrifice=at_any_price(sight.inquiry, pod),
+    )
 
 
 def _note_on(pod: PodRef, sight: Sight) -> PodNote | None:

@@ -153,3 +153,54 @@ def test_a_node_that_stays_is_told_its_best_alternative(shell, tmp_path):
     text = " ".join(result.out.split())
     assert "alternative GPU 0 of gpu-1: 7x1g.5gb -> " in text
     assert "slice-seconds to the plan's worth" in text
+
+
+def test_a_fleet_is_told_what_binds_it(shell, tmp_path):
+    """A node on hold, and a floor, each with what the plan would be worth without it."""
+    policy = write_policy(tmp_path, "    floors: {1g.5gb: 7}")
+    path = write_dump(
+        tmp_path,
+        dump_node("gpu-1"),
+        dump_node("gpu-2", annotations={"mig-autoscaler.io/hold": "maintenance"}),
+        *(dump_pod(f"large-{i}", "7g.40gb") for i in range(3)),
+        dump_configurations([[SEVEN]]),
+    )
+    text = " ".join(explain(shell, "fleet", path, "--policy", policy).out.split())
+    assert "binding without 1 node on hold the plan would be worth" in text
+    assert explain(shell, "node/gpu-1", path, "--policy", policy).code == 0
+
+
+def test_a_pod_is_told_what_it_would_take_before_all_others(shell, tmp_path):
+    """Which GPUs would become what, and what all else would lose by it."""
+    path = write_dump(
+        tmp_path,
+        dump_node("gpu-1"),
+        *(dump_pod(f"small-{i}", "1g.5gb") for i in range(7)),
+        dump_pod("large", "4g.20gb"),
+        dump_configurations([[SEVEN]]),
+    )
+    text = " ".join(explain(shell, "pod/team/large", path).out.split())
+    assert "at any price GPU 0 of gpu-1: 7x1g.5gb -> " in text
+    assert "at any price all else would be worth" in text
+
+
+def test_a_node_in_use_is_not_said_to_be_the_best_there_is(shell, tmp_path):
+    """Nothing of it may be changed, so nothing was weighed."""
+    path = write_dump(
+        tmp_path,
+        dump_node("gpu-1"),
+        *(dump_pod(f"runs-{i}", "1g.5gb", node="gpu-1") for i in range(7)),
+        dump_pod("large", "7g.40gb"),
+        dump_configurations([[SEVEN]]),
+    )
+    out = explain(shell, "node/gpu-1", path).out
+    assert "nothing of it may be changed now: 1 of 1 GPUs that may change are in use" in out
+
+
+def test_a_node_that_changes_is_told_for_whom(shell, tmp_path):
+    """By scenario and resource, with what each is worth."""
+    path = write_dump(
+        tmp_path, dump_node("gpu-1"), dump_pod("a"), dump_configurations([[SEVEN]])
+    )
+    text = " ".join(explain(shell, "node/gpu-1", path).out.split())
+    assert "for pending pods, nvidia.com/mig-3g.20gb: 36,000" in text
