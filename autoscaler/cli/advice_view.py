@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console
-from rich.padding import Padding
 
 from autoscaler.cli.output import section, table
 from autoscaler.cli.simulate_view import ratio_text
@@ -14,12 +13,15 @@ Part = Mapping[str, object]
 def draw_advice(out: Console, document: Part, *, wide: bool) -> None:
     """Draw the advice, its proof, and with ``wide`` everything that was tried."""
     out.print(f"{document['case']}, {document['gpus']} x {document['model']}\n")
-    out.print(Padding(str(document["summary"]), 0))
+    out.print(str(document["summary"]))
     if document["advice"] == "fixed-mix":
         mix = ", ".join(
             f"{own['gpus']} x ({own['layout']})" for own in _all(document, "fixedMix")
         )
         out.print(f"The fixed mix: {mix}.")
+    else:
+        for line in _texts(document, "longerWaits"):
+            out.print(f"But {line}.")
     for key, value in _part(document, "changes").items():
         out.print(f"  {key}: {value}")
     _draw_proof(out, document)
@@ -80,3 +82,8 @@ def _part(document: Part, name: str) -> Part:
 def _all(document: Part, name: str) -> Sequence[Part]:
     found = document.get(name)
     return [own for own in found if isinstance(own, Mapping)] if isinstance(found, list) else []
+
+
+def _texts(document: Part, name: str) -> Sequence[str]:
+    found = document.get(name)
+    return [str(own) for own in found] if isinstance(found, list) else []

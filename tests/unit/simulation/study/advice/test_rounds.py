@@ -1,54 +1,12 @@
 """The search, with runs whose outcome is known beforehand."""
 
-from concurrent.futures import Executor, Future
-from dataclasses import dataclass, field
-
 import pytest
 
-from autoscaler.adapters.default_policy import default_policy_for
 from autoscaler.domain.errors import ConfigError
 from autoscaler.simulation.study.advice.advice import Kind, advise
 from autoscaler.simulation.study.advice.candidates import BASE, Candidate, first_candidates
 from autoscaler.simulation.study.advice.rounds import Budget, draws_for, search
-from autoscaler.simulation.study.advice.trials import Bench
-from autoscaler.simulation.study.outcome import JobTimes, Outcome
-from autoscaler.simulation.study.policies import Conditions
-from autoscaler.simulation.study.splits import DAY_S, Case, Work
-from autoscaler.simulation.study.sweep import Workers
-from tests.studies import MODEL, ONE, jobs, work
-
-DEFAULT = default_policy_for(["NVIDIA-A100-SXM4-40GB"])
-DAYS = 10
-FIXED_S = 1000.0
-
-
-@dataclass
-class Oracle(Executor):
-    """Knows how long each job takes under each policy, given its run time."""
-
-    takes_s: object
-    asked: list[tuple[Case, object]] = field(default_factory=list)
-
-    def submit(self, fn, conditions, case, policy):
-        self.asked.append((case, policy))
-        times = []
-        for job in case.present.jobs:
-            own_s = FIXED_S if policy is None else self.takes_s(policy, job.run_s)
-            times.append(JobTimes(job, job.arrival_s, job.arrival_s + own_s))
-        future = Future()
-        future.set_result(Outcome("x", tuple(times), 0.0))
-        return future
-
-
-def case_of():
-    """Return a case in which a job's run time tells its day."""
-    rows = [(day * DAY_S + 60, 1.0 + day, ONE) for day in range(DAYS)]
-    return Case("tiny", MODEL, 8, 0.5, work((0, 9, ONE)), Work(jobs(*rows), DAYS * DAY_S))
-
-
-def bench_of(takes_s):
-    oracle = Oracle(takes_s)
-    return Bench(DEFAULT, Conditions(DEFAULT), Workers(oracle, 1)), oracle
+from tests.advices import DEFAULT, bench_of, case_of
 
 
 def found_by(takes_s, days=240):
