@@ -137,7 +137,10 @@ def _differences(inquiry: Inquiry) -> Iterator[tuple[str, float]]:
             for h in inquiry.demand.holders
         )
         demand = replace(inquiry.demand, holders=free_to_go)
-        yield "disruption.eviction is off", _worth(inquiry, inquiry.snapshot, demand)
+        yield (
+            "the ban on evictions (disruption.eviction)",
+            _worth(inquiry, inquiry.snapshot, demand),
+        )
 
 
 def _is_switched_off(note: PodNote | None) -> bool:

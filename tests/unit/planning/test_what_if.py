@@ -72,7 +72,7 @@ def test_the_switch_of_evictions_binds_by_what_they_would_free():
     names = ("node-a", "node-b")
     group = waiting("7g.40gb", nodes=names)
     found = said(asked(fleet, group, holders=(stays,)))
-    assert set(found) == {"disruption.eviction is off"}
+    assert set(found) == {"the ban on evictions (disruption.eviction)"}
 
 
 def test_a_pod_before_all_others_takes_what_they_would_lose():
