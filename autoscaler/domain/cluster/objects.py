@@ -149,6 +149,11 @@ class Pod:
     faults
         What could not be read of it, e.g. a negative quantity; such a pod is
         reported and never counted.
+
+    Attributes
+    ----------
+    ref
+        Name and uid.
     """
 
     namespace: str
@@ -185,11 +190,10 @@ class Pod:
     restarts: bool = True
     active_deadline_s: float | None = None
     faults: tuple[str, ...] = ()
+    ref: PodRef = field(init=False, compare=False, repr=False)
 
-    @property
-    def ref(self) -> PodRef:
-        """Name and uid."""
-        return PodRef(self.namespace, self.name, self.uid)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ref", PodRef(self.namespace, self.name, self.uid))
 
     @property
     def is_finished(self) -> bool:
