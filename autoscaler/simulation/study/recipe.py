@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.peaks import parse_peaks, with_peak
@@ -74,8 +74,20 @@ class CaseRecipe:
 def recipes_of(
     source: JobSource, model: GpuModel, draws: Iterable[Draw], peak: str = ""
 ) -> tuple[CaseRecipe, ...]:
-    """Return the recipes of some draws from a source of jobs."""
-    return tuple(CaseRecipe(source, model, draw, peak) for draw in draws)
+    """Return the recipes of some draws from a source of jobs, each case once."""
+    return distinct(CaseRecipe(source, model, draw, peak) for draw in draws)
+
+
+def distinct(recipes: Iterable[CaseRecipe]) -> tuple[CaseRecipe, ...]:
+    """Return recipes without those that differ from one before by a seed that draws nothing.
+
+    They would pass for more cases than there are.
+    """
+    found: dict[CaseRecipe, CaseRecipe] = {}
+    for recipe in recipes:
+        same = recipe if recipe.is_drawn else replace(recipe, draw=replace(recipe.draw, seed=0))
+        found.setdefault(same, recipe)
+    return tuple(found.values())
 
 
 def draws_of(

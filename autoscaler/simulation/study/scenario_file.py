@@ -13,7 +13,7 @@ from autoscaler.simulation.controllers.agents import AgentFactory
 from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.peaks import ANNOUNCED, parse_peak
 from autoscaler.simulation.study.policies import GPUS_PER_NODE, Conditions, require
-from autoscaler.simulation.study.recipe import CaseRecipe, draws_of
+from autoscaler.simulation.study.recipe import CaseRecipe, distinct, draws_of
 from autoscaler.simulation.study.scenario_form import Announced, PrometheusHistory, Scenario
 from autoscaler.simulation.study.sources.memory import jobs_of
 from autoscaler.simulation.study.sources.named import SHIPPED, source_named
@@ -49,7 +49,7 @@ def load_scenario(
     for number, name in enumerate(scenario.baselines):
         with file.about("baselines", number):
             require([name], conditions)
-    recipes = tuple(_recipes(file, ask_history))
+    recipes = distinct(_recipes(file, ask_history))
     for recipe in recipes[:1]:
         with file.about("workload"):
             recipe.build()

@@ -107,6 +107,14 @@ def test_each_seed_is_a_case(shell):
     assert runs[0]["meanCompletion"] != runs[1]["meanCompletion"]
 
 
+def test_a_seed_that_draws_nothing_makes_no_case_of_its_own(shell, jobs):
+    """Three seeds of a recorded trace on its own days are one case, of the first seed."""
+    own = ("--trace", str(jobs / "jobs.csv"), "--seed-base", "7", "--seeds", "3", *QUICK)
+    assert [run["seed"] for run in document(shell, *own)["runs"]] == [7]
+    drawn = document(shell, *own, "--split", "resampled")["runs"]
+    assert [run["seed"] for run in drawn] == [7, 8, 9]
+
+
 def test_the_size_of_the_fleet_may_be_given(shell, jobs):
     """On nodes of any size, of any model; the load stays."""
     own = ("--trace", str(jobs / "jobs.csv"), "--load", "0.5", "--seed-base", "1")
