@@ -79,7 +79,7 @@ def test_jobs_of_peaks_and_priorities_are_told_apart():
 
 
 def test_usage_is_told_from_change_to_change():
-    """Busy slices, and idle ones that would do for who waits, for as long as the run goes on."""
+    """Busy slices, and idle ones that would do for who waits, to the end of the run."""
     case = case_of([(0, 90, THREE), (0, 60, THREE), (20, 300, ONE)])
     outcome = played(case, {THREE: 2})
     found = [(u.start_s, u.end_s, u.busy, u.lost) for u in usages(outcome, case)]
