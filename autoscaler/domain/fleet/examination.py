@@ -37,7 +37,7 @@ from autoscaler.domain.fleet.ownership import (
 from autoscaler.domain.fleet.seating import seat, table_of
 from autoscaler.domain.fleet.sightings import Seat, Sightings, sightings_of
 from autoscaler.domain.fleet.snapshot import FleetNode, Gpu
-from autoscaler.domain.fleet.visibility import unseen
+from autoscaler.domain.fleet.visibility import Shown, unseen
 from autoscaler.domain.mig.configuration import LayoutOfNode
 from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.domain.mig.resource import is_gpu_resource
@@ -143,7 +143,7 @@ def examine(node: Node, pool: Pool | None, evidence: Evidence) -> FleetNode:
     return replace(
         fleet_node,
         gpus=_seated(fleet_node, finding, sightings),
-        unseen=_unseen(fleet_node, evidence, sightings),
+        unseen=_unseen(fleet_node, finding, evidence, sightings),
     )
 
 
@@ -275,22 +275,31 @@ def _allocated(users: list[Pod], nominated: Counts) -> Counts:
     return staying.plus({name: max(leaving[name], nominated[name]) for name in names})
 
 
-def _sightings(node: FleetNode, finding: Finding, evidence: Evidence) -> Sightings:
+def _index_of(finding: Finding) -> dict[str, int]:
     boards = () if finding.inventory is None else finding.inventory.gpus
+    return {gpu.uuid: gpu.index for gpu in boards if gpu.uuid}
+
+
+def _sightings(node: FleetNode, finding: Finding, evidence: Evidence) -> Sightings:
     return sightings_of(
         {pod.ref: pod for pod in node.holders},
         evidence.samples.get(node.name, ()),
-        index_of={gpu.uuid: gpu.index for gpu in boards if gpu.uuid},
+        index_of=_index_of(finding),
         read_at_s=evidence.observation.observed_at_s,
     )
 
 
-def _unseen(node: FleetNode, evidence: Evidence, seen: Sightings) -> str:
+def _unseen(node: FleetNode, finding: Finding, evidence: Evidence, seen: Sightings) -> str:
     # Files do not tell what Prometheus would show once the node is closed.
     if evidence.observation.offline or node.journal is not None:
         return ""
-    samples = evidence.samples.get(node.name, ())
-    return unseen(node, evidence.gap, samples, seen, evidence.now_s)
+    shown = Shown(
+        gap=evidence.gap,
+        samples=tuple(evidence.samples.get(node.name, ())),
+        seen=seen,
+        index_of=_index_of(finding),
+    )
+    return unseen(node, shown, evidence.now_s)
 
 
 def _seated(node: FleetNode, finding: Finding, seen: Sightings) -> tuple[Gpu, ...]:

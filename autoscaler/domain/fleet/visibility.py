@@ -6,6 +6,7 @@ either, and the node would be closed for the whole drain and opened again for no
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from autoscaler.domain.cluster.objects import InstanceSample, MetricsView, Pod
 from autoscaler.domain.counts import Counts
@@ -31,21 +32,37 @@ def metrics_gap(view: MetricsView | None) -> str:
     return ""
 
 
-def unseen(
-    node: FleetNode, gap: str, samples: Iterable[InstanceSample], seen: Sightings, now_s: float
-) -> str:
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What metrics show of a node.
+
+    Parameters
+    ----------
+    gap
+        What ``metrics_gap`` says.
+    samples
+        Of this node.
+    seen
+        Which of its pods they name.
+    index_of
+        Index of each board by UUID, where an inventory tells.
+    """
+
+    gap: str
+    samples: tuple[InstanceSample, ...]
+    seen: Sightings
+    index_of: Mapping[str, int]
+
+
+def unseen(node: FleetNode, shown: Shown, now_s: float) -> str:
     """Return why metrics do not show where the pods of a node sit, empty when they do.
 
     Parameters
     ----------
     node
         With its pods.
-    gap
-        What ``metrics_gap`` says.
-    samples
-        Of this node.
-    seen
-        Which of its pods metrics name.
+    shown
+        What metrics show of it.
     now_s
         Epoch seconds. A pod that has just started is not shown yet, and will be.
 
@@ -57,19 +74,26 @@ def unseen(
     """
     if node.driver is Driver.AGENT or not node.holders or node.unit:
         return ""
-    if gap:
-        return gap
+    if shown.gap:
+        return shown.gap
     table = table_of(node)
     if table is None:
         return ""
-    own = tuple(samples)
+    own = _newest(shown.samples)
     if not own:
         return "metrics show nothing of this node"
-    hidden = [p for p in node.holders if _is_hidden(p, table, seen, now_s)]
+    hidden = [p for p in node.holders if _is_hidden(p, table, shown.seen, now_s)]
     if hidden:
         more = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
         return f"metrics do not show where {hidden[0].ref}{more} sits"
-    return ""
+    return instance_gap(table, own, shown.index_of)
+
+
+def _newest(samples: Iterable[InstanceSample]) -> tuple[InstanceSample, ...]:
+    """Return the samples of the last look: older ones are of instances that are gone."""
+    timed = [(s.sampled_at_s, s) for s in samples if s.sampled_at_s is not None]
+    newest_s = max((at_s for at_s, _ in timed), default=0.0)
+    return tuple(s for at_s, s in timed if at_s >= newest_s - SHOWN_AFTER_S)
 
 
 def instance_gap(

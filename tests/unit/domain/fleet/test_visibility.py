@@ -29,9 +29,25 @@ def of_big(**changes):
     return sample(0, "big", BIG, **changes)
 
 
+def others():
+    """Return samples of the three halves that nobody holds."""
+    return [sample(index, None, BIG) for index in (0, 1, 1)]
+
+
 def test_a_pod_that_metrics_name_is_seen():
     """Then a fresh look after the cordon will show it as well."""
-    assert seen(of_big()) == ""
+    assert seen(of_big(), *others()) == ""
+
+
+def test_instances_that_metrics_do_not_show_prove_nothing():
+    """An exporter that leaves some out, for a while or for good."""
+    assert "on GPU 1, it should hold 2x3g" in seen(of_big(), *others()[:2])
+
+
+def test_what_is_gone_since_the_last_look_does_not_count():
+    """Prometheus keeps showing it for some minutes."""
+    gone = sample(1, None, "7g.40gb", sampled_at_s=NOW_S - 200.0)
+    assert seen(of_big(), *others(), gone) == ""
 
 
 @pytest.mark.parametrize(
@@ -49,8 +65,9 @@ def test_a_pod_that_metrics_do_not_name_is_not(samples, said):
 
 def test_a_pod_that_has_just_started_will_be_shown():
     """Exporters collect and are scraped every so often."""
-    assert seen(sample(0, None, BIG), runs_s=20.0) == ""
-    assert seen(sample(0, None, BIG), runs_s=61.0) != ""
+    unnamed = (sample(0, None, BIG), *others())
+    assert seen(*unnamed, runs_s=20.0) == ""
+    assert seen(*unnamed, runs_s=61.0) != ""
 
 
 def test_without_metrics_nothing_is_seen():
