@@ -17,9 +17,9 @@ from autoscaler.planning.solving.solver import Solver
 MAX_STEPS = 12
 # Branch-and-bound nodes where that does not end in a whole solution.
 MAX_NODES = 1000
-# Programs of more columns than this are settled to a relative distance; smaller ones
-# to the end.
-EXACT_COLUMNS, RELATIVE_GAP = 4000, 1e-6
+# Programs of more columns than this are settled to a relative distance, with fewer nodes,
+# because no clock ends this search; smaller ones to the end.
+EXACT_COLUMNS, RELATIVE_GAP, MAX_NODES_LARGE = 4000, 1e-6, 50
 
 
 def whole_answer(program: LinearProgram, solver: Solver) -> Answer:
@@ -40,14 +40,22 @@ def whole_answer(program: LinearProgram, solver: Solver) -> Answer:
     relaxed = solver(program.relaxed(), 0.0, 0)
     if relaxed.x is None or program.is_whole(relaxed.x):
         return relaxed
-    allowed = ABSOLUTE_GAP
+    allowed, nodes = ABSOLUTE_GAP, MAX_NODES
     if program.num_columns > EXACT_COLUMNS:
         allowed = max(allowed, RELATIVE_GAP * abs(relaxed.objective))
+        nodes = MAX_NODES_LARGE
     dived = _dive(program, relaxed, relaxed.objective - allowed, solver)
     if dived.x is not None:
         return dived
-    answer = solver(program, allowed / max(1.0, abs(relaxed.objective)), MAX_NODES)
-    return replace(answer, seconds=answer.seconds + dived.seconds)
+    answer = solver(program, allowed / max(1.0, abs(relaxed.objective)), nodes)
+    seconds = answer.seconds + dived.seconds
+    if answer.x is None:
+        # The whole part of each breaks no limit; only a gang may then lack its start.
+        places = np.flatnonzero(program.is_integer)
+        floors = np.floor(relaxed.x[places] + TOLERANCE)
+        answer = solver(program.with_fixed(places, floors).relaxed(), 0.0, 0)
+        seconds += answer.seconds
+    return replace(answer, seconds=seconds)
 
 
 def _dive(program: LinearProgram, relaxed: Answer, least: float, solver: Solver) -> Answer:

@@ -174,10 +174,10 @@ class ProgramBuilder:
 
     def enter_all(self, row: int, entries: Iterable[tuple[int, float]], sign: float) -> None:
         """Add entries to a row, each given by its column, times a sign."""
-        for column, entry in entries:
-            self._columns.append(column)
-            self._entries.append(sign * entry)
-        self._rows += [row] * (len(self._columns) - len(self._rows))
+        own = list(entries)
+        self._columns += [column for column, _ in own]
+        self._entries += [sign * entry for _, entry in own]
+        self._rows += [row] * len(own)
 
     def build(self) -> LinearProgram:
         """Return the program."""

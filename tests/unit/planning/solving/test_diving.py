@@ -95,6 +95,24 @@ def test_what_no_dive_finds_is_branched_for():
     assert (answer.objective, asked[-1]) == (0.0, True)
 
 
+def test_where_branching_fails_the_whole_parts_are_served():
+    """Less than the best, and still a plan: the solver's trouble is not the pods'."""
+    free, numbers, worth = [(3, 3), (3, 2)], [1, 3, 2, 3], [1.0, 3.0, 2.0, 3.0]
+    program = hosts(free, numbers, worth)
+
+    def failing(own, gap, nodes):
+        # Neither a dive nor branching gets anywhere.
+        is_first = not (own.upper < program.upper).any() and not own.is_integer.any()
+        is_last = (own.lower == own.upper).all()
+        return solve(own, gap, nodes) if is_first or is_last else Answer(Status.FAILURE)
+
+    relaxed = failing(program.relaxed(), 0.0, 0)
+    assert not program.is_whole(relaxed.x)
+    answer = whole_answer(program, failing)
+    assert program.is_whole(answer.x)
+    assert 0 < answer.objective <= best(free, numbers, worth)
+
+
 def test_trouble_of_the_solver_is_handed_on():
     """Without a relaxed solution there is none at all."""
     program = hosts([(1, 1)], [1, 1, 1, 1], [1.0] * 4)
