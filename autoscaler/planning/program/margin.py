@@ -32,6 +32,8 @@ class Margins:
 
     def of_gpu(self, node: str, index: int) -> float:
         """Return the margin of re-cutting a GPU."""
+        if not self.recent:
+            return self.usual
         own = self.recent.get((node, index), self.usual)
         return max(own, self.recent.get((node, ALL_GPUS), self.usual))
 

@@ -133,9 +133,11 @@ class Menus:
         # While its holders leave, the node is closed for longer than for an idle GPU.
         closed = self.prices.of_closing(node, zone).out_of_service if leaving else 0.0
         address = (zone, node.model.key, key, closed)
-        if address not in self._made:
-            self._made[address] = self._make(gpu, node, node.model, zone=zone, key=key)
-        return self._made[address]
+        menu = self._made.get(address)
+        if menu is None:
+            menu = self._make(gpu, node, node.model, zone=zone, key=key)
+            self._made[address] = menu
+        return menu
 
     def _make(
         self, gpu: Gpu, node: FleetNode, model: GpuModel, *, zone: int, key: SortKey
@@ -160,8 +162,9 @@ class Menus:
     ) -> list[tuple[Emptying | None, list[Entry]]]:
         """Return what a GPU may become by who leaves for it; prices play no part in it."""
         address = (node.pool, model.key, key, gpu.is_idle)
-        if address in self._chosen:
-            return self._chosen[address]
+        known = self._chosen.get(address)
+        if known is not None:
+            return known
         terms = self.pools[node.pool]
         allowed = terms.allowed[model.key]
         leaving = self.departures.at(gpu, node)
