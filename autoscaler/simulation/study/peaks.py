@@ -154,20 +154,21 @@ def _announcements(
 ) -> Iterator[Announcement]:
     """Yield what somebody says who knows how much will come, but not when in these hours.
 
-    That is the mean number of instances that the hours' jobs of a profile hold, as far as
-    the fleet can have so many.
+    That is the mean number of instances that the hours' jobs of a profile hold within
+    them if none waits, as far as the fleet can have so many.
     """
     multisets = maximal_multisets(case.model, case.model.plain_names)
     for start_s, end_s in windows:
         for name in peak.profiles:
-            runs_s = (
-                job.run_s
+            held_s = (
+                min(job.arrival_s + job.run_s, end_s) - job.arrival_s
                 for job in present.jobs
                 if job.profile == name and start_s <= job.arrival_s < end_s
             )
-            number = ceil(sum(runs_s) / (end_s - start_s))
+            number = ceil(sum(held_s) / (end_s - start_s))
             most = case.gpus * max(counts[name] for counts in multisets)
-            yield Announcement(start_s, end_s, name, max(1, min(number, most)))
+            if number:
+                yield Announcement(start_s, end_s, name, min(number, most))
 
 
 def _past_jobs(case: Case, profile: str) -> Sequence[StudyJob]:

@@ -113,14 +113,28 @@ def test_one_run_may_have_several_peaks():
 
 
 def test_what_is_announced_is_what_the_hours_hold_on_average():
-    """Run times of the hours' 3g over six hours, and no more than the fleet can have."""
+    """Time within the six hours over their length, and no more than the fleet can have."""
     case = with_peak(steady(), Peak((THREE,), 6.0, days=(1,), is_announced=True))
-    runs_s = [j.run_s for j in case.present.jobs if j.profile == THREE]
+    end_s = DAY_S + 16 * HOUR_S
+    held_s = [
+        min(j.run_s, end_s - j.arrival_s) for j in case.present.jobs if j.profile == THREE
+    ]
     (own,) = case.announced
-    assert (own.start_s, own.end_s) == (DAY_S + 10 * HOUR_S, DAY_S + 16 * HOUR_S)
-    assert own.number == ceil(sum(runs_s) / (6 * HOUR_S))
+    assert (own.start_s, own.end_s) == (DAY_S + 10 * HOUR_S, end_s)
+    assert own.number == ceil(sum(held_s) / (6 * HOUR_S))
     flood = with_peak(steady(), Peak((THREE,), 60.0, days=(1,), is_announced=True))
     assert flood.announced[0].number == 2 * flood.gpus
+
+
+def test_a_job_that_outlives_the_hours_counts_only_within_them():
+    """Four hours of run time that begin in an hour are one instance of it, not four."""
+    base = steady()
+    rows = [(HOUR_S * k, 600.0, WHOLE) for k in range(48)]
+    past = Work(jobs(*rows, (10, 4 * HOUR_S, THREE)), 2 * DAY_S)
+    peak = Peak((THREE,), 20.0, days=(1,), start_h=10, end_h=11, is_announced=True)
+    case = with_peak(replace(base, gpus=9, past=past), peak)
+    long = [job for job in case.present.jobs if job.profile == THREE]
+    assert 1 <= case.announced[0].number <= len(long) == 2
 
 
 def test_an_announcement_reads_as_people_write_it():
