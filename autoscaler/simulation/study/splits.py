@@ -218,19 +218,24 @@ def work_of_days(trace: Trace, model: GpuModel, days: Days) -> Work:
 
 def resampled(work: Work, seed: int) -> Work:
     """Return as many days drawn with replacement, arrivals kept within the day."""
+    random, days = Random(seed), round(work.span_s / DAY_S)
+    found = days_again(work, [random.randrange(days) for _ in range(days)])
+    if not found.jobs:
+        raise ConfigError(f"seed {seed} drew only days without a job")
+    return found
+
+
+def days_again(work: Work, days: Sequence[int]) -> Work:
+    """Return some days of a work one after another, each as often as it is named."""
     by_day: dict[int, list[StudyJob]] = {}
     for job in work.jobs:
         by_day.setdefault(int(job.arrival_s // DAY_S), []).append(job)
-    days = round(work.span_s / DAY_S)
-    random = Random(seed)
-    jobs = []
-    for day in range(days):
-        drawn = random.randrange(days)
-        shift_s = (day - drawn) * DAY_S
-        jobs += [replace(j, arrival_s=j.arrival_s + shift_s) for j in by_day.get(drawn, ())]
-    if not jobs:
-        raise ConfigError(f"seed {seed} drew only days without a job")
-    return Work(numbered(jobs), work.span_s)
+    jobs = [
+        replace(job, arrival_s=job.arrival_s + (place - day) * DAY_S)
+        for place, day in enumerate(days)
+        for job in by_day.get(day, ())
+    ]
+    return Work(numbered(jobs), len(days) * DAY_S)
 
 
 def scaled(work: Work, model: GpuModel, factor: float, seed: int) -> Work:

@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from autoscaler.domain.errors import ConfigError
-from autoscaler.simulation.study.jobs import StudyJob
-from autoscaler.simulation.study.splits import DAY_S, Case, Work, numbered
+from autoscaler.simulation.study.splits import DAY_S, Case, Work, days_again, numbered
 
 # Of the days that policies are judged on, so many choose; the later ones prove.
 CHOOSING_SHARE = 0.6
@@ -87,18 +86,10 @@ def drawn(case: Case, number: int, seed: int) -> DrawnDays:
 
     A draw of days that have no job is taken again, because nothing can be said by it.
     """
-    by_day: dict[int, list[StudyJob]] = {}
-    for job in case.present.jobs:
-        by_day.setdefault(int(job.arrival_s // DAY_S), []).append(job)
     random, days = Random(f"advice {seed}"), days_of(case)
-    sources: list[int] = []
-    while not any(source in by_day for source in sources):
-        sources = [random.randrange(days) for _ in range(number)]
-    jobs = [
-        replace(job, arrival_s=job.arrival_s + (day - source) * DAY_S)
-        for day, source in enumerate(sources)
-        for job in by_day.get(source, ())
-    ]
-    work = Work(numbered(jobs), number * DAY_S)
+    work = Work((), 0.0)
+    while not work.jobs:
+        sources = tuple(random.randrange(days) for _ in range(number))
+        work = days_again(case.present, sources)
     name = f"{case.name}, {number} days drawn by {seed}"
-    return DrawnDays(replace(case, name=name, present=work), tuple(sources))
+    return DrawnDays(replace(case, name=name, present=work), sources)
