@@ -79,6 +79,19 @@ def test_requests_that_keep_apart_count_together_if_as_many():
     assert second.members == (2,)
 
 
+def test_a_program_does_not_grow_with_requests_that_are_alike():
+    """A hundred gangs and deployments are as many columns and rows as one of each."""
+    kinds = (NodeKind(0, 1, Counts({"small": 7}), (GpuKind(1, (CUT,)),), is_host=True),) * 3
+    sizes = []
+    for number in (1, 100):
+        gangs = [gang(f"gang-{place}", 4) for place in range(number)]
+        apart = [want("large", 2, per_node=1)] * number
+        plain = [want("small", 5)] * number
+        program = formulate(Mix(kinds, (*gangs, *apart, *plain))).program
+        sizes.append((program.num_columns, program.num_rows, len(program.entries)))
+    assert sizes[0] == sizes[1]
+
+
 def test_who_comes_first_is_dealt_to_first():
     """In all zones together, without a limit of their own."""
     classes = classes_of((want("small", 3), want("small", 4)))
