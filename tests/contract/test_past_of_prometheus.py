@@ -99,12 +99,27 @@ def wait_for(url: str) -> None:
         clock.sleep(0.1)
 
 
+SCENARIO = """\
+apiVersion: mig-autoscaler.io/v1alpha1
+kind: Scenario
+metadata: {{name: past}}
+fleet: {{gpus: 1, loads: [0.22]}}
+workload: {{prometheus: {{url: "{url}", history: {days}d}}}}
+days: {{past: [0, 1], present: [1, 2]}}
+baselines: [static-past, unpartitioned]
+"""
+
+
 def test_days_of_requests_become_a_study(
-    prometheus: str, capsys: pytest.CaptureFixture[str]
+    prometheus: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each request is a job; on one GPU with room for two of them none waits."""
     today = datetime.now(UTC).date()
-    found = Shell(capsys).run(
+    scenario = tmp_path / "past.yaml"
+    scenario.write_text(SCENARIO.format(url=prometheus, days=DAYS))
+    shell = Shell(capsys)
+    by_file = shell.run("simulate", str(scenario), "-o", "json")
+    found = shell.run(
         *("simulate", "--from-prometheus", prometheus, "--history", f"{DAYS}d"),
         *("--past-days", "0:1", "--days", "1:2", "--gpus", "1", "--load", "0.22"),
         *("--policies", "static-past,unpartitioned", "-o", "json"),
@@ -112,6 +127,7 @@ def test_days_of_requests_become_a_study(
     if datetime.now(UTC).date() != today:
         pytest.skip("a day began in the middle of it")
     assert (found.code, found.err) == (0, "")
+    assert by_file.json == found.json
     static, unpartitioned = found.json["runs"]
     # Six in a day fill 3/7 of a GPU for half of the time and five minutes more each.
     assert static["jobs"] == unpartitioned["jobs"] == 6

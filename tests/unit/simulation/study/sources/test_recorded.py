@@ -91,12 +91,15 @@ def test_what_is_read_makes_a_trace_whose_days_begin_at_midnight():
 class Known:
     """A past that is told, in place of one that is asked for."""
 
-    def __init__(self, wanted):
-        self.wanted = wanted
+    def __init__(self, wanted, notices=()):
+        self.wanted, self.notices = wanted, notices
+        self.asked = []
 
     def demand(self, pool, grid, alone):
         """Return it on any grid."""
-        return DemandHistory(grid, {(pool, name): own for name, own in self.wanted.items()})
+        self.asked.append(pool)
+        wanted = {(pool, name): own for name, own in self.wanted.items()}
+        return DemandHistory(grid, wanted, notices=self.notices)
 
 
 def test_variants_are_served_by_the_smallest_profile_that_has_all_of_them():
@@ -119,6 +122,16 @@ def test_what_is_not_known_is_said():
     )
     with pytest.raises(ConfigError, match="here: no request for a GPU is known in the last 6h"):
         Cluster(6 * 3600.0).jobs()
+
+
+def test_our_own_metrics_of_a_pool_are_asked_for_by_its_name():
+    """And what they say of themselves is passed on."""
+    samples = np.array([1.0, 1.0, 0.0, 0.0])
+    past = Known({"nvidia.com/gpu": samples}, ("half of it is missing",))
+    found = recorded(past, "here", MODEL, Reach(240.0, 240.0, pool="a100"))
+    assert past.asked == ["a100"]
+    assert [row.profile for row in found.rows] == [WHOLE]
+    assert found.notices == ("half of it is missing",)
 
 
 def test_a_prometheus_that_does_not_answer_is_no_empty_past():
