@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from math import inf
 
 from markupsafe import Markup
+from plotly.graph_objects import Figure
 
-from autoscaler.simulation.page import render_page
+from autoscaler.simulation.page import render_page, styled
 from autoscaler.simulation.study.comparison import CaseResult
 from autoscaler.simulation.study.contrast import MARK
 from autoscaler.simulation.study.figures import busy_spells, idle_while_waiting, integral
@@ -61,6 +62,7 @@ def render_study(results: Sequence[CaseResult], factors: Sequence[tuple[str, str
         cases=[_case(r, t) for r, t in zip(results, tables, strict=True)],
         factors=factors,
         pictures=_as_script([_pictures(result, results) for result in results]),
+        look=_as_script(json.loads(styled(Figure()).to_json())["layout"]["template"]),
     )
 
 
@@ -172,7 +174,10 @@ def _pictures(result: CaseResult, results: Sequence[CaseResult]) -> Value:
 def _drawn(drawn: Drawn | None) -> Value | None:
     if drawn is None:
         return None
-    return {"figure": json.loads(drawn.figure.to_json()), "notes": drawn.notes}
+    figure = json.loads(drawn.figure.to_json())
+    # It is the same for all, so the page has it once.
+    del figure["layout"]["template"]
+    return {"figure": figure, "notes": drawn.notes}
 
 
 def _as_script(pictures: object) -> Markup:
