@@ -212,10 +212,10 @@ def _occupied(pods: Iterable[Pod]) -> dict[Kind, frozenset[str]]:
 
 def _running(snapshot: Snapshot) -> dict[str, Counts]:
     """Return what bound pods hold, by pool."""
-    total: dict[str, Counts] = {}
+    total: dict[str, dict[str, int]] = {}
     for node in snapshot.nodes:
-        held = total.get(node.pool, Counts())
+        held = total.setdefault(node.pool, {})
         for pod in node.holders:
-            held = held.plus(effective_request(pod))
-        total[node.pool] = held
-    return dict(sorted(total.items()))
+            for name, number in effective_request(pod).items():
+                held[name] = held.get(name, 0) + number
+    return {pool: Counts(held) for pool, held in sorted(total.items())}

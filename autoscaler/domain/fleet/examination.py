@@ -263,16 +263,16 @@ def _supply(finding: Finding, *, is_countable: bool) -> Counts:
 
 
 def _allocated(users: list[Pod], nominated: Counts) -> Counts:
-    staying, leaving = Counts(), Counts()
+    staying: dict[str, int] = {}
+    leaving: dict[str, int] = {}
     for pod in users:
-        request = effective_request(pod)
-        if pod.deletion_s is None:
-            staying = staying.plus(request)
-        else:
-            leaving = leaving.plus(request)
+        held = staying if pod.deletion_s is None else leaving
+        for name, number in effective_request(pod).items():
+            held[name] = held.get(name, 0) + number
     # What victims hold is what a nominated pod waits for: it counts once.
-    names = {*leaving, *nominated}
-    return staying.plus({name: max(leaving[name], nominated[name]) for name in names})
+    for name in {*leaving, *nominated}:
+        staying[name] = staying.get(name, 0) + max(leaving.get(name, 0), nominated[name])
+    return Counts(staying)
 
 
 def _index_of(finding: Finding) -> dict[str, int]:

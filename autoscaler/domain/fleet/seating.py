@@ -45,10 +45,13 @@ class Table:
         """Return what pods can get of a GPU, by kind; a whole GPU is one kind."""
         if not gpu.mig_enabled:
             return Counts({GPU: 1})
-        total = Counts()
+        if not self.is_folded:
+            return gpu.counts
+        total: dict[str, int] = {}
         for profile, number in gpu.counts.items():
-            total = total.plus({self.kind(profile): number})
-        return total
+            kind = self.kind(profile)
+            total[kind] = total.get(kind, 0) + number
+        return Counts(total)
 
     def needs(self, pod: Pod) -> Counts | None:
         """Return what a pod holds by kind; ``None`` when it may hold anything."""
@@ -83,10 +86,10 @@ def folds(node: FleetNode) -> bool:
 
 @dataclass(slots=True)
 class _Taken:
-    """What of each GPU is taken, filled while pods are seated."""
+    """What of each GPU is taken, by kind, filled while pods are seated."""
 
-    known: list[Counts]
-    unlabelled: list[Counts]
+    known: list[dict[str, int]]
+    unlabelled: list[dict[str, int]]
     possible: list[Counts]
     holders: list[list[PodRef]]
     labelled: frozenset[PodRef]
@@ -94,11 +97,16 @@ class _Taken:
 
     def put(self, pod: PodRef, index: int, kinds: Mapping[str, int]) -> None:
         """Seat a pod."""
-        self.known[index] = self.known[index].plus(kinds)
+        _add(self.known[index], kinds)
         if pod not in self.holders[index]:
             self.holders[index].append(pod)
         if pod not in self.labelled:
-            self.unlabelled[index] = self.unlabelled[index].plus(kinds)
+            _add(self.unlabelled[index], kinds)
+
+
+def _add(amounts: dict[str, int], more: Mapping[str, int]) -> None:
+    for name, number in more.items():
+        amounts[name] = amounts.get(name, 0) + number
 
 
 def seat(table: Table, pods: Sequence[Pod], seen: Sightings) -> tuple[Gpu, ...]:
@@ -109,15 +117,20 @@ def seat(table: Table, pods: Sequence[Pod], seen: Sightings) -> tuple[Gpu, ...]:
     pods
         Pods bound to the node that use its GPUs and have not ended.
     """
-    number = len(table.gpus)
-    none = [Counts()] * number
-    taken = _Taken([*none], [*none], [*none], [[] for _ in none], seen.labelled)
-    rooms = [table.rooms(gpu) for gpu in table.gpus]
-    unseated = _take_seen(table, pods, seen, taken)
+    gpus = table.gpus
+    taken = _Taken(
+        known=[{} for _ in gpus],
+        unlabelled=[{} for _ in gpus],
+        possible=[Counts() for _ in gpus],
+        holders=[[] for _ in gpus],
+        labelled=seen.labelled,
+    )
+    rooms = [table.rooms(gpu) for gpu in gpus]
+    unseated = _take_seen(table, pods, seen, rooms=rooms, taken=taken)
     unseated = _force(table, unseated, rooms, taken)
     _spread(table, unseated, rooms, taken)
     _mark_active(table, seen, taken)
-    return tuple(_held(table, gpu, taken, rooms[gpu.index]) for gpu in table.gpus)
+    return tuple(_held(table, gpu, taken, rooms[gpu.index]) for gpu in gpus)
 
 
 def seats_of(
@@ -160,7 +173,14 @@ def _kind_of(table: Table, found: Seat, needed: Counts) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _take_seen(table: Table, pods: Sequence[Pod], seen: Sightings, taken: _Taken) -> list[Pod]:
+def _take_seen(
+    table: Table,
+    pods: Sequence[Pod],
+    seen: Sightings,
+    *,
+    rooms: Sequence[Counts],
+    taken: _Taken,
+) -> list[Pod]:
     """Seat pods where they were seen; return the others.
 
     Where more pods were seen than there is room for, some sighting is wrong and nobody
@@ -173,7 +193,6 @@ def _take_seen(table: Table, pods: Sequence[Pod], seen: Sightings, taken: _Taken
     crowd: dict[tuple[int, str], int] = {}
     for place in (place for found in places.values() for place in found):
         crowd[place] = crowd.get(place, 0) + 1
-    rooms = [table.rooms(gpu) for gpu in table.gpus]
     unseated = []
     for pod in pods:
         mine = places[pod.ref]
@@ -203,11 +222,13 @@ def _take_only_room(table: Table, pod: Pod, rooms: Sequence[Counts], taken: _Tak
         return False
     seats: dict[int, dict[str, int]] = {}
     for kind, number in needed.items():
-        open_at = [i for i, room in enumerate(rooms) if room[kind] > taken.known[i][kind]]
-        if (
-            len(open_at) != 1
-            or rooms[open_at[0]][kind] < taken.known[open_at[0]][kind] + number
-        ):
+        open_at = [
+            i for i, room in enumerate(rooms) if room[kind] > taken.known[i].get(kind, 0)
+        ]
+        if len(open_at) != 1:
+            return False
+        held = taken.known[open_at[0]].get(kind, 0)
+        if rooms[open_at[0]][kind] < held + number:
             return False
         seats.setdefault(open_at[0], {})[kind] = number
     for index, kinds in seats.items():
@@ -226,7 +247,9 @@ def _spread(table: Table, pods: Sequence[Pod], rooms: Sequence[Counts], taken: _
         else:
             total = total.plus(needed)
     for kind, number in total.items():
-        free = [max(0, room[kind] - taken.known[i][kind]) for i, room in enumerate(rooms)]
+        free = [
+            max(0, room[kind] - taken.known[i].get(kind, 0)) for i, room in enumerate(rooms)
+        ]
         if sum(free) < number:
             # They hold more than there is, so where they sit is anyone's guess.
             taken.everything |= every
@@ -270,7 +293,7 @@ def _active_kind(table: Table, index: int | None, profile: str) -> str | None:
 def _held(table: Table, gpu: Gpu, taken: _Taken, rooms: Counts) -> Gpu:
     known, possible = taken.known[gpu.index], taken.possible[gpu.index]
     is_proven = not possible and gpu.index not in taken.everything
-    amounts = rooms if gpu.index in taken.everything else known.plus(possible)
+    amounts = rooms if gpu.index in taken.everything else possible.plus(known)
     return replace(
         gpu,
         held=_by_profile(table, gpu, amounts) or _something(table, gpu, taken),
