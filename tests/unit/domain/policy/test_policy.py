@@ -49,6 +49,7 @@ DEFAULTS = {
         "homeBonus": 0.1,
         "hedge": 0.2,
         "usualService": "50m",
+        "fairness": 0.0,
         "priorJobs": 5.0,
         "wholeGpuCap": "10%",
         "restart": "1m",
