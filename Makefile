@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest
 # Where tools live that tests use and pip cannot give (kubectl, prometheus).
 export PATH := $(CURDIR)/.tools/bin:$(PATH)
 
-.PHONY: help setup demo test chaos check fmt bench record evaluate quality tools ci lock
+.PHONY: help setup demo test chaos check fmt bench record evaluate quality studies tools ci lock
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## (.*)/  \1|\2/' | column -t -s '|'
@@ -60,8 +60,8 @@ record: $(VENV)/.test  ## Write what is generated anew: schemas, manifests, the 
 	$(BIN)/python -m autoscaler.simulation.study.scenario_schema docs
 	$(BIN)/python -m autoscaler.cli.initial_configuration > deploy/initial/mig-configurations.yaml
 	$(BIN)/python tools/example.py docs/examples/cluster.json
-	$(BIN)/mig-autoscaler $$(sed -n 's/^\$$ mig-autoscaler \(plan --from docs.*\)/\1/p' README.md) | $(BIN)/python tools/readme.py plan
-	$(BIN)/mig-autoscaler demo --no-live | $(BIN)/python tools/readme.py demo
+	$(BIN)/mig-autoscaler $$(sed -n 's/^\$$ mig-autoscaler \(plan --from docs.*\)/\1/p' README.md) | $(BIN)/python tools/output.py README.md plan
+	$(BIN)/mig-autoscaler demo --no-live | $(BIN)/python tools/output.py README.md demo
 	$(BIN)/python tools/recorded.py simulations/recorded
 
 evaluate: $(VENV)/.test  ## Judge decisions on all cases, for hours; goes on where it stopped
@@ -69,6 +69,9 @@ evaluate: $(VENV)/.test  ## Judge decisions on all cases, for hours; goes on whe
 
 quality: $(VENV)/.test  ## Write docs/decision-quality.md from simulations/results
 	$(BIN)/python -m autoscaler.cli.evaluate simulations/results docs/decision-quality.md --page-only
+
+studies: $(VENV)/.test  ## Record anew the studies that the manual shows, for minutes
+	$(BIN)/mig-autoscaler simulate simulations/presets.yaml | $(BIN)/python tools/output.py docs/planning.md presets
 
 tools: $(VENV)/bin/python  ## Install kubectl and Prometheus where they are missing (as root: Debian packages)
 	tools/install.sh

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autoscaler.cli.main import main
-from tools.readme import recorded
+from tools.output import recorded
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
