@@ -85,11 +85,15 @@ class Requests:
         As in ``Job``.
     kinds
         Place of the profile in the order of sizes.
+    on_sizes_s
+        Service time of each on an instance of each size, where it runs faster on some
+        than on others; empty where a larger one changes nothing.
     """
 
     arrivals_s: tuple[float, ...]
     services_s: tuple[float, ...]
     kinds: tuple[int, ...]
+    on_sizes_s: tuple[tuple[float, ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -119,6 +123,9 @@ def total_wait_s(
     enough_s: float = inf,
 ) -> float:
     """Return the sum of waiting times of all requests under a mix, in seconds.
+
+    What a request takes longer on the instance that serves it than on one of its own
+    profile counts as well; what it takes less is taken off.
 
     Parameters
     ----------
@@ -163,7 +170,9 @@ class _Replay:
 
     def total_s(self, order: Order, enough_s: float) -> float:
         """Return the sum of all waiting times, or enough of it."""
-        arrivals, services = self._requests.arrivals_s, self._requests.services_s
+        arrivals = self._requests.arrivals_s
+        # Where larger instances are faster a sum may fall again, so it is never enough.
+        enough_s = inf if self._requests.on_sizes_s else enough_s
         is_owner_first = order is Order.OWNER_FIRST
         ends: list[tuple[float, int]] = []
         total_s = 0.0
@@ -174,7 +183,9 @@ class _Replay:
             for size in self._serving[kind]:
                 if self._free[size]:
                     self._free[size] -= 1
-                    heappush(ends, (now_s + services[number], size))
+                    service_s = self._service_s(number, size)
+                    heappush(ends, (now_s + service_s, size))
+                    total_s += service_s - self._requests.services_s[number]
                     break
             else:
                 self._queues[kind].append(number)
@@ -185,15 +196,21 @@ class _Replay:
         return min(total_s, enough_s)
 
     def _end(self, ends: list[tuple[float, int]], is_owner_first: bool) -> float:
-        """Free the instance that ends next; return what its next user has waited."""
+        """Free the instance that ends next; return what its next user has lost."""
         end_s, size = ends[0]
         number = self._next(size, is_owner_first)
         if number is None:
             heappop(ends)
             self._free[size] += 1
             return 0.0
-        heapreplace(ends, (end_s + self._requests.services_s[number], size))
-        return end_s - self._requests.arrivals_s[number]
+        service_s = self._service_s(number, size)
+        heapreplace(ends, (end_s + service_s, size))
+        slower_s = service_s - self._requests.services_s[number]
+        return end_s - self._requests.arrivals_s[number] + slower_s
+
+    def _service_s(self, number: int, size: int) -> float:
+        own = self._requests.on_sizes_s
+        return own[number][size] if own else self._requests.services_s[number]
 
     def _next(self, size: int, is_owner_first: bool) -> int | None:
         """Take the request that an instance serves next out of its queue."""

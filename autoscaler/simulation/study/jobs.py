@@ -1,7 +1,7 @@
 """Jobs of a study: each asks for one GPU instance of one profile."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.profile import GpuModel, Profile
@@ -30,7 +30,7 @@ class StudyJob:
     in_peak
         Whether it arrives while a peak lasts.
     run_on_s
-        How long it runs on instances of other profiles, where that differs.
+        How long it runs on instances of which profiles, where that differs.
     """
 
     arrival_s: float
@@ -39,11 +39,11 @@ class StudyJob:
     profile: str
     priority: int = 0
     in_peak: bool = False
-    run_on_s: Mapping[str, float] = field(default_factory=dict, compare=False)
+    run_on_s: tuple[tuple[str, float], ...] = ()
 
     def run_time_s(self, profile: str) -> float:
         """Return how long it runs on an instance of a profile."""
-        return self.run_on_s.get(profile, self.run_s)
+        return next((run_s for name, run_s in self.run_on_s if name == profile), self.run_s)
 
 
 def profile_of(model: GpuModel, slices: int, of: int = TRACE_SLICES) -> Profile:

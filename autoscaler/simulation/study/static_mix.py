@@ -43,8 +43,12 @@ def replayed_s(work: Work, mix: StaticMix, model: GpuModel) -> float:
 def requests_in(jobs: Sequence[StudyJob], sizes: Sizes) -> Requests:
     """Return jobs, which are in order of arrival, in the form that is replayed."""
     places = {name: place for place, name in enumerate(sizes.names)}
+    on_sizes_s: tuple[tuple[float, ...], ...] = ()
+    if any(job.run_on_s for job in jobs):
+        on_sizes_s = tuple(tuple(job.run_time_s(n) for n in sizes.names) for job in jobs)
     return Requests(
         tuple(job.arrival_s for job in jobs),
         tuple(job.run_s for job in jobs),
         tuple(places[job.profile] for job in jobs),
+        on_sizes_s,
     )

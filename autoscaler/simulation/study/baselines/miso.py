@@ -168,8 +168,8 @@ def _speeds(model: GpuModel, job: StudyJob, names: Sequence[str]) -> tuple[float
 
 def speed_of(model: GpuModel, job: StudyJob, profile: str) -> float:
     """Return how fast a job runs on a profile, 1 on the one it asked for; 0 for never."""
-    if profile in job.run_on_s:
-        return job.run_s / job.run_on_s[profile]
+    if any(name == profile for name, _ in job.run_on_s):
+        return job.run_s / job.run_time_s(profile)
     sizes = plain_sizes(model).names
     is_large = sizes.index(profile) >= sizes.index(job.profile) and not job.run_on_s
     return 1.0 if is_large else 0.0

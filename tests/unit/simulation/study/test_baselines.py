@@ -247,7 +247,7 @@ def test_free_repack_passes_over_those_who_do_not_fit():
 def test_miso_shares_a_gpu_where_whole_ones_are_taken():
     """Two jobs of known speeds on one GPU run on halves, and alone on the whole."""
     speeds = {ONE: 400.0, TWO: 250.0, THREE: 150.0, FOUR: 130.0, WHOLE: 100.0}
-    two = jobs((0, 100, WHOLE), (0, 100, WHOLE), run_on_s=speeds)
+    two = jobs((0, 100, WHOLE), (0, 100, WHOLE), run_on_s=tuple(speeds.items()))
     outcome = Miso(MODEL, 1).run("miso", two)
     # 4g and 3g together do most work; whoever is left then has the whole GPU.
     assert outcome.jobs[0].completion_s is not None

@@ -10,7 +10,7 @@ from autoscaler.planning.past.static_mix import StaticMix
 from autoscaler.simulation.study.light import play
 from autoscaler.simulation.study.players import Exact, Static
 from autoscaler.simulation.study.policies import Conditions, run_policy
-from autoscaler.simulation.study.splits import Case, Draw, Split, build_case
+from autoscaler.simulation.study.splits import Case, Draw, Split, Work, build_case
 from autoscaler.simulation.study.static_mix import (
     plain_sizes,
     replayed_s,
@@ -116,3 +116,14 @@ def test_by_resource_name_a_mix_has_to_have_each_profile():
     by_name = run_policy("static-exact", case, conditions)
     assert [t.end_s for t in allowed.jobs] == [600, 1600, 5600]
     assert [t.end_s for t in by_name.jobs] == [600, 1600, None]
+
+
+def test_a_mix_is_tuned_to_how_fast_jobs_run():
+    """Jobs that run four times as fast on a whole GPU are best served there in turn."""
+    fast = jobs((0, 400, THREE), (0, 400, THREE), run_on_s=((WHOLE, 100.0),))
+    case_work = Work(fast, 86_400.0)
+    mix = tuned_mix(MODEL, case_work, 1)
+    assert dict(mix.instances) == {WHOLE: 1}
+    assert replayed_s(case_work, mix, MODEL) == (100 + 200) / 2
+    alike = work((0, 400, THREE), (0, 400, THREE))
+    assert dict(tuned_mix(MODEL, alike, 1).instances) == {THREE: 2}
