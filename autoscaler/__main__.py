@@ -1,8 +1,19 @@
-"""``python -m autoscaler`` is the command."""
+"""``python -m autoscaler`` is the command, and so are the programs that are installed."""
 
 import sys
 
-from autoscaler.cli.main import main
+from autoscaler.cli.exit_codes import ExitCode
+
+
+def start() -> int:
+    """Run the command; one that is interrupted while it is loaded shows no traceback."""
+    try:
+        from autoscaler.cli.main import main
+
+        return main()
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(start())

@@ -107,3 +107,25 @@ def test_profiles_in_every_form(shell):
     assert document["models"][0]["computeSlices"] == 7
     assert "a100-40gb/1g.5gb\n" in shell.run("profiles", "a100-40gb", "-o", "name").out
     assert shell.run("profiles", "gtx-1").code == 64
+
+
+# Stands for the first of all modules that the command loads, and is interrupted in it.
+INTERRUPTED = """
+import importlib.abc, runpy, sys
+
+class Interrupted(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == "autoscaler.cli.main":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupted())
+runpy.run_module("autoscaler", run_name="__main__")
+"""
+
+
+def test_an_interruption_while_loading_shows_no_traceback():
+    """Loading takes a second; 130 is what shells expect."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], cwd=ROOT, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, b"")
