@@ -13,6 +13,7 @@ from autoscaler.cli.advice_document import advice_document, advised_text
 from autoscaler.cli.advice_view import draw_advice
 from autoscaler.cli.demo import write_file
 from autoscaler.cli.output import Form, emit
+from autoscaler.cli.simulate_report import check_file
 from autoscaler.cli.simulate_run import progress_bar, workers_of
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.profile import GpuModel
@@ -60,8 +61,8 @@ def check(options: AdviceOptions, *, has_files: bool) -> None:
         raise typer.BadParameter("--budget and --write go with --recommend")
     if options.recommend and has_files:
         raise typer.BadParameter("--recommend draws and keeps nothing of its many runs")
-    if options.write is not None and not options.write.parent.is_dir():
-        raise ConfigError(f"{options.write}: cannot be written: there is no such folder")
+    if options.write is not None:
+        check_file(options.write)
 
 
 def recommend(

@@ -1,5 +1,6 @@
 """Files that ``simulate`` writes of what it has run: a page, and pictures."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -38,11 +39,32 @@ class OutputOptions:
 
 def check(outputs: OutputOptions) -> None:
     """Refuse files that cannot be written before anything runs, because runs take long."""
-    for path in (outputs.report, outputs.png):
-        if path is not None and not path.parent.is_dir():
-            raise ConfigError(f"{path}: cannot be written: there is no folder {path.parent}")
+    if outputs.report is not None:
+        check_file(outputs.report)
+    if outputs.png is not None:
+        check_folder(outputs.png)
     if outputs.png is not None and find_spec("matplotlib") is None:
         raise ConfigError("--png needs matplotlib: install mig-autoscaler[pictures]")
+
+
+def check_file(path: Path) -> None:
+    """Refuse a file that could not be written, as far as that shows beforehand."""
+    if not path.parent.is_dir():
+        raise ConfigError(f"{path}: cannot be written: there is no folder {path.parent}")
+    if path.is_dir():
+        raise ConfigError(f"{path}: cannot be written: it is a folder")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ConfigError(f"{path}: cannot be written: no right to write there")
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a folder that is something else, or in which no file could be written."""
+    if path.exists() and not path.is_dir():
+        raise ConfigError(f"{path}: is a file, not a folder")
+    if path.exists():
+        check_file(path / "any")
+    else:
+        check_file(path)
 
 
 def write_files(

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from autoscaler.cli.simulate_report import check_folder
 from autoscaler.cli.simulate_run import progress_bar, workers_of
 from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.figures import Json
@@ -52,6 +53,14 @@ def check(options: SweepOptions, *, has_files: bool) -> None:
         raise typer.BadParameter(
             "--sweep keeps figures and not what pages and pictures are drawn from"
         )
+    if options.sweep is not None:
+        check_sweep_folder(options.sweep)
+
+
+def check_sweep_folder(path: Path) -> None:
+    """Refuse a folder that could not be made or written to, before anything runs."""
+    nearest = next(own for own in (path, *path.parents) if own.exists())
+    check_folder(nearest)
 
 
 def run_sweep(comparison: Comparison, folder: Path, options: SweepOptions) -> list[Json]:

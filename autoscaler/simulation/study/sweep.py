@@ -240,8 +240,11 @@ def _begin(entry: Entry, pool: Executor | None) -> Future[Json]:
 
 def _write(path: Path, document: Json) -> None:
     """Write a result so that a half-written one is never taken for done."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.part")
     text = json.dumps(document, indent=1, allow_nan=False)
-    part.write_text(text + "\n", encoding="utf-8")
-    part.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text + "\n", encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
