@@ -77,7 +77,10 @@ def comparison_of(
 
 def draws(chosen: options.CaseOptions) -> list[Draw]:
     """Return the draws of all loads and seeds."""
-    division = Division(options.parse_days(chosen.past_days), options.parse_days(chosen.days))
+    division = Division(
+        options.parse_days("--past-days", chosen.past_days),
+        options.parse_days("--days", chosen.days),
+    )
     seeds = range(chosen.seed_base, chosen.seed_base + chosen.seeds)
     loads = options.parse_loads(chosen.load)
     return draws_of(chosen.split, loads, seeds, division, gpus=chosen.gpus)

@@ -88,22 +88,26 @@ def find_model(text: str) -> GpuModel:
 
 def parse_loads(text: str) -> list[float]:
     """Return loads such as ``0.4,0.7``."""
-    try:
-        loads = [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise ConfigError(f"--load {text}: {error}") from error
+    loads: dict[float, None] = {}
+    for part in text.split(","):
+        try:
+            loads[float(part)] = None
+        except ValueError as error:
+            raise ConfigError(f"--load {text}: {part.strip()!r} is no number") from error
     if not all(0 < load < 10 for load in loads):
         raise ConfigError(f"--load {text}: a load is above 0 and below 10")
-    return loads
+    return list(loads)
 
 
-def parse_days(text: str) -> Days | None:
+def parse_days(option: str, text: str) -> Days | None:
     """Return days such as ``134:149`` without the last one; ``None`` for the usual ones."""
     if not text:
         return None
     first, _, end = text.partition(":")
     if not (first.isdecimal() and end.isdecimal()):
-        raise ConfigError(f"{text!r} are no days such as 134:149")
+        raise ConfigError(f"{option}: {text!r} are no days such as 134:149")
+    if int(first) >= int(end):
+        raise ConfigError(f"{option}: {text} are no days: the last is not included")
     return Days(int(first), int(end))
 
 
@@ -118,4 +122,9 @@ def parse_policies(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, Policy]
         if is_named:
             named.append((name, load_policy(path).policy))
         names += [name] if name else []
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"--policies {text}: {name} is there twice")
+    if not names:
+        raise ConfigError("--policies: names none")
     return tuple(names), tuple(named)

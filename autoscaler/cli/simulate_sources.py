@@ -90,6 +90,7 @@ def source_of(wanted: Wanted, model: GpuModel, policy: Policy | None) -> JobSour
         raise typer.BadParameter(f"{named[0]} and {named[1]} both say where jobs come from")
     if wanted.profile_column and named and named != ["--trace"]:
         raise typer.BadParameter(f"--profile-column says nothing about {named[0]}")
+    _refuse_idle(wanted)
     if wanted.from_jobs is not None:
         return jobs_of(wanted.from_jobs)
     if wanted.from_prometheus is not None:
@@ -97,7 +98,18 @@ def source_of(wanted: Wanted, model: GpuModel, policy: Policy | None) -> JobSour
     if wanted.synthetic is not None:
         drawn = synthetic_named(wanted.synthetic)
         return Synthetic(drawn.parts, wanted.synthetic_days)
-    return source_named(wanted.trace or "openb", wanted.profile_column)
+    name = "openb" if wanted.trace is None else wanted.trace
+    return source_named(name, wanted.profile_column)
+
+
+def _refuse_idle(wanted: Wanted) -> None:
+    """Refuse options that would change nothing: whoever gives them expects otherwise."""
+    if wanted.trace == "":
+        raise typer.BadParameter("--trace: name a file, or a trace that is shipped")
+    if wanted.from_prometheus is None and (wanted.pool or wanted.history != USUAL_HISTORY):
+        raise typer.BadParameter("--history and --pool go with --from-prometheus")
+    if wanted.synthetic is None and wanted.synthetic_days != USUAL_DAYS:
+        raise typer.BadParameter("--synthetic-days goes with --synthetic")
 
 
 def history_from(wanted: Wanted, model: GpuModel, policy: Policy | None) -> Recorded:

@@ -19,6 +19,7 @@ from autoscaler.simulation.study.splits import DAY_S, Announcement, Case, Work, 
 from autoscaler.simulation.study.trace_file import profile_named
 
 HOUR_S = 3600.0
+LARGEST = 1000
 # Of ten added jobs of a mixed peak so many are of the first profile.
 SHARE_OF_FIRST = 0.7
 # Days of a run that have a peak where nobody says which: four in two weeks, weekdays apart.
@@ -84,7 +85,10 @@ class Peak:
 
 def parse_peaks(text: str, model: GpuModel) -> list[Peak]:
     """Return peaks set apart by semicolons; ConfigError when one is not of its form."""
-    return [parse_peak(part, model) for part in text.split(";")] if text.strip() else []
+    try:
+        return [parse_peak(part, model) for part in text.split(";")] if text.strip() else []
+    except ConfigError as error:
+        raise ConfigError(f"peak: {error}") from error
 
 
 def parse_peak(text: str, model: GpuModel) -> Peak:
@@ -104,6 +108,8 @@ def parse_peak(text: str, model: GpuModel) -> Peak:
     parts = names.split("+")
     if not (isfinite(value) and value > 1 and len(parts) <= 2):
         raise ConfigError(f"{text!r} is no peak such as {FORM}")
+    if value > LARGEST:
+        raise ConfigError(f"{text!r}: a peak has at most {LARGEST} times the mean")
     peak = Peak(tuple(profile_named(model, part) for part in parts), value)
     for word in words[1:]:
         peak = _with_word(peak, word, text)

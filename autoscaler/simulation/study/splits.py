@@ -1,7 +1,7 @@
 """Cases: which days of a trace a policy may learn from, and which it is judged on."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import floor
@@ -21,6 +21,9 @@ SHORTEST_S = 1.0
 SPARSE = 0.1
 PAST_SHARE = 19 / 34
 SPREAD_S = 1800.0
+# Ten times the longest trace that is shipped, on a fleet of thousands; more takes days and
+# all memory.
+MOST_JOBS = 2_000_000
 
 
 class Split(StrEnum):
@@ -139,7 +142,8 @@ def build_case(trace: Trace, column: str, model: GpuModel, draw: Draw) -> Case:
     Raises
     ------
     ConfigError
-        When the chosen days have no job, or the load asks for less than one GPU.
+        When the chosen days have no job, the load asks for less than one GPU, or a fleet
+        of the given size for more jobs than can be run.
     """
     if not draw.load > 0:
         raise ConfigError(f"a load of {draw.load} is none")
@@ -157,11 +161,29 @@ def build_case(trace: Trace, column: str, model: GpuModel, draw: Draw) -> Case:
         gpus = fleet_size(present, model, draw.load)
     else:
         factor = draw.load * gpus / gpus_filled(present, model)
+        number = factor * max(len(past.jobs), len(present.jobs))
+        if number > MOST_JOBS:
+            raise ConfigError(
+                f"{trace.name}: a load of {draw.load:g} on {gpus} GPUs takes {number:,.0f}"
+                f" jobs as short as these; at most {MOST_JOBS:,} are run"
+            )
         past, present = (scaled(work, model, factor, draw.seed) for work in (past, present))
         name, is_drawn = f"{name} gpus {gpus}", True
     if is_drawn:
         name += f" seed {draw.seed}"
-    return Case(name, model, gpus, draw.load, past, present, draw.seed, trace.notices)
+    notices = (*trace.notices, *idle_days(trace, past_days), *idle_days(trace, present_days))
+    return Case(name, model, gpus, draw.load, past, present, draw.seed, notices)
+
+
+def idle_days(trace: Trace, days: Days) -> Iterator[str]:
+    """Yield what must be known of days that reach beyond the trace: the load counts them."""
+    found = [int(row.arrival_s // DAY_S) for row in trace.rows]
+    first, end = (min(found), max(found) + 1) if trace.days is None else (0, trace.days)
+    if days.first < first or days.end > end:
+        yield (
+            f"days {days.first}:{days.end} reach beyond the jobs, which come on days"
+            f" {first}:{end}: so the load of those is higher"
+        )
 
 
 def usual_days(trace: Trace) -> tuple[Days, Days]:
@@ -275,7 +297,10 @@ def fleet_size(work: Work, model: GpuModel, load: float) -> int:
     """Return how many GPUs the work fills to a load."""
     gpus = floor(gpus_filled(work, model) / load)
     if gpus < 1:
-        raise ConfigError(f"a load of {load:g} is more than all the work on one GPU")
+        raise ConfigError(
+            f"a load of {load:g} is more than all the work on one GPU; for a fleet of a given"
+            f" size jobs are added"
+        )
     return gpus
 
 

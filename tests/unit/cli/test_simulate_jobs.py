@@ -156,6 +156,20 @@ def test_a_policy_file_is_compared_under_its_own_name(shell, jobs):
     assert [run["policy"] for run in runs] == ["static-past", "mine"]
 
 
+def test_days_that_reach_beyond_the_jobs_are_told(shell, jobs):
+    """They are part of the load, which then comes in fewer days."""
+    trace = ("--trace", str(jobs / "jobs.csv"), "--gpus", "1", "--past-days", "0:2")
+    own = (*trace, "--load", "0.2", *QUICK)
+    assert "notices" not in document(shell, *own, "--days", "2:4")
+    (told,) = document(shell, *own, "--days", "2:8")["notices"]
+    assert "days 2:8 reach beyond the jobs, which come on days 0:4" in told
+
+
+def test_a_load_given_twice_is_one_case(shell, jobs):
+    """Two would have one name."""
+    assert run_of(shell, "--trace", str(jobs / "jobs.csv"), "--load", "0.5,0.50")["load"] == 0.5
+
+
 def test_a_scenario_file_is_run(shell, jobs):
     """As if its contents had been given as options."""
     by_file = document(shell, str(jobs / "tiny.yaml"))
@@ -210,6 +224,24 @@ def test_options_that_a_scenario_says_are_refused_beside_it(shell, jobs):
         (("--policies", "x=none.yaml"), ExitCode.INPUT, "none.yaml: cannot be read"),
         (("--policies", "miso=FOLDER/own.yaml"), ExitCode.INPUT, "name of another policy"),
         (("--policy", "none.yaml"), ExitCode.INPUT, "none.yaml: cannot be read"),
+        (("--policies", "ff, ff"), ExitCode.INPUT, "ff is there twice"),
+        (("--policies", ""), ExitCode.INPUT, "--policies: names none"),
+        (("--trace", ""), ExitCode.USAGE, "--trace: name a file"),
+        (("--trace", "FOLDER/short.csv", "--gpus", "9999"), ExitCode.INPUT,
+         "short.csv: a load of 0.5 on 9999 GPUs takes"),
+        (("--history", "3d"), ExitCode.USAGE, "go with --from-prometheus"),
+        (("--pool", "x"), ExitCode.USAGE, "go with --from-prometheus"),
+        (("--synthetic-days", "9"), ExitCode.USAGE, "goes with --synthetic"),
+        (("--load", ","), ExitCode.INPUT, "--load ,: '' is no number"),
+        (("--past-days", "9:5"), ExitCode.INPUT, "--past-days: 9:5 are no days"),
+        (("--peak", "9g:2"), ExitCode.INPUT, "peak: 9 of 7"),
+        (("--peak", "3g:1001"), ExitCode.INPUT, "at most 1000 times the mean"),
+        (("--report", "FOLDER"), ExitCode.INPUT, "cannot be written: it is a folder"),
+        (("--report", "FOLDER/none/a.html"), ExitCode.INPUT, "there is no folder"),
+        (("--png", "FOLDER/own.yaml"), ExitCode.INPUT, "own.yaml: is a file, not a folder"),
+        (("--sweep", "FOLDER/own.yaml"), ExitCode.INPUT, "own.yaml: is a file, not a folder"),
+        (("--sweep", "FOLDER/own.yaml/a"), ExitCode.INPUT, "own.yaml: is a file, not a"),
+        (("--recommend", "--write", "FOLDER"), ExitCode.INPUT, "it is a folder"),
         (("FOLDER/own.yaml",), ExitCode.INPUT, "own.yaml:2:7: kind: "),
         (("none.yaml",), ExitCode.INPUT, "none.yaml: cannot be read"),
     ],
@@ -221,6 +253,7 @@ def test_what_cannot_be_run_is_said(shell, jobs, arguments, code, words):
         ("empty.csv", ""),
         ("header.csv", header),
         ("bad.csv", f"{header}1,2,3g\n1,-2,3g\n"),
+        ("short.csv", f"{header}1,0,1g\n200000,0,1g\n400000,0,1g\n"),
         ("odd.csv", f"{header}1,2,9g\n100000,2,3g\n200000,2,3g\n"),
         ("lacks.csv", "arrival,duration\n1,2\n"),
         ("large.csv", "arrival,duration,memory\n1,2,99\n"),
