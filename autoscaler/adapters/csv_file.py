@@ -12,6 +12,7 @@ from pathlib import Path
 from autoscaler.domain.errors import ConfigError
 
 GZIP = b"\x1f\x8b"
+OTHER_SEPARATORS = ("\t", ";", "|")
 Row = Mapping[str, str]
 
 
@@ -44,7 +45,13 @@ class CsvFile:
     def lacks(self, name: str) -> ConfigError:
         """Return the error for a column that is not there."""
         there = ", ".join(sorted(self.columns)) or "none"
-        return ConfigError(f"{self.path}:1: there is no column {name}; columns: {there}")
+        hint = "" if len(self.columns) != 1 else self._hint()
+        return ConfigError(f"{self.path}:1: there is no column {name}; columns: {there}{hint}")
+
+    def _hint(self) -> str:
+        """Say what a header of one column probably is: a table set apart by something else."""
+        found = next((own for own in OTHER_SEPARATORS if own in self.columns[0]), None)
+        return "" if found is None else f"; fields are set apart by commas, not {found!r}"
 
     def wrong(self, line: int, column: str, text: str, problem: str) -> ConfigError:
         """Return the error for a field."""

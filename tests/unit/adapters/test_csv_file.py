@@ -61,3 +61,18 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
     """And why it cannot be read."""
     with pytest.raises(ConfigError, match=r"none\.csv: cannot be read"):
         read_csv(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        (b"a;b", "columns: a;b; fields are set apart by commas, not ';'"),
+        (b"a\tb", r"fields are set apart by commas, not '\t'"),
+        (b"a,b", "columns: a, b"),
+        (b"a", "columns: a"),
+    ],
+)
+def test_other_separators_are_named(tmp_path, header, words):
+    """Spreadsheets write semicolons in some countries."""
+    message = str(read_csv(write(tmp_path, header + b"\n")).lacks("x"))
+    assert message.endswith(words)
