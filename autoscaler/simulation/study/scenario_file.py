@@ -49,6 +49,8 @@ def load_scenario(
     for number, name in enumerate(scenario.baselines):
         with file.about("baselines", number):
             require([name], conditions)
+            if name in scenario.baselines[:number]:
+                raise ConfigError(f"{name} is there twice")
     recipes = distinct(_recipes(file, ask_history))
     for recipe in recipes[:1]:
         with file.about("workload"):

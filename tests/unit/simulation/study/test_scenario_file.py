@@ -139,6 +139,7 @@ def test_jobs_may_come_by_memory_or_from_a_prometheus(folder):
         ("file: own.yaml", "file: jobs.csv", r":16:23: policies\[0\].file: .*jobs.csv"),
         ("name: own", "name: static-past", r":16:3: policies: static-past is the name of"),
         ("[static-past]", "[static-pst]", r":17:13: baselines\[0\]: static-pst is no policy"),
+        ("[static-past]", "[ff, ff]", r":17:17: baselines\[1\]: ff is there twice"),
         ("mig-manager", "mig-manger", r":18:9: driver: .*did you mean mig-manager"),
         ("announced: both", "announced: maybe", r":12:14: workload.announced: "),
     ],
