@@ -110,3 +110,16 @@ def test_the_json_has_the_keys_of_the_contract(shell, given):
     assert keys | {"utilisation", "changes", "evictions", "planGapMax"} <= run.keys()
     assert set(run["p95Wait"]) == {"1g.5gb", "3g.20gb", "7g.40gb"}
     assert isinstance(run["meanCompletion"], float)
+
+
+def test_a_case_that_cannot_be_kept_is_named(shell, given, tmp_path):
+    """A folder is where its file should be; no traceback, and an exit code of its own."""
+    folder = tmp_path / "kept"
+    one = (*given, "--load", "0.4", "--policies", "unpartitioned", "--sweep", str(folder))
+    shell.run(*one)
+    (kept,) = folder.iterdir()
+    kept.unlink()
+    kept.mkdir()
+    found = shell.run(*one)
+    assert found.code == 65
+    assert f"{kept.name}: cannot be written: " in found.err
