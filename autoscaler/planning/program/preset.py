@@ -33,7 +33,7 @@ class Wish:
     number
         How many GPUs shall.
     present
-        How many do.
+        How many do; a node that is changing counts with what it is about to hold.
     slices
         Compute slices of one GPU.
     """
@@ -122,13 +122,24 @@ def _wish(
 ) -> Wish:
     use, own = pool.presets[index], list(nodes)
     by_node = {n.name: Counts(layouts[n.model.key]) for n in own if n.model is not None}
-    gpus = [(by_node[n.name], gpu) for n in own for gpu in n.gpus if gpu.mig_enabled]
+    gpus = [(by_node[n.name], counts) for n in own for counts in _layouts_of(n)]
     return Wish(
         name=f"preset {use.preset} of {pool.name}[{index}]",
         preset=use.preset,
         pool=pool.name,
         layouts=by_node,
         number=min(len(gpus), share_of(use.gpus, len(gpus))),
-        present=sum(1 for layout, gpu in gpus if gpu.counts == layout),
+        present=sum(1 for layout, counts in gpus if counts == layout),
         slices=max((n.model.compute_slices for n in own if n.model is not None), default=1),
     )
+
+
+def _layouts_of(node: FleetNode) -> tuple[Counts, ...]:
+    """Return what each GPU with MIG on holds, or will once the change under way is over.
+
+    With what it holds meanwhile the next look would find a GPU too few or too many, and
+    cut another one there and back.
+    """
+    if node.journal is not None:
+        return tuple(counts for counts in node.journal.target.gpus if counts is not None)
+    return tuple(gpu.counts for gpu in node.gpus if gpu.mig_enabled)

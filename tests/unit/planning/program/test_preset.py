@@ -5,13 +5,16 @@ from dataclasses import replace
 import pytest
 
 from autoscaler.adapters.policy_file import parse_policy
+from autoscaler.domain.counts import Counts
 from autoscaler.domain.demand.demand import Demand
 from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.journal.rollout import Layout
 from autoscaler.domain.policy.policy import Driver
 from autoscaler.domain.reasons import Reason
 from autoscaler.planning.planner import make_plan
 from tests.builders import NOW_S, fleet_node, placed, snapshot, waiting
 from tests.fleets import policy, pool
+from tests.rollouts import journal
 
 # NOW_S is a Tuesday, 22:13 UTC.
 NIGHT, DAY = {"start": "20:00", "end": "06:00"}, {"start": "08:00", "end": "18:00"}
@@ -31,6 +34,11 @@ def plan_with(fleet, *uses, groups=(), now_s=NOW_S, **changes):
     """Return the plan of a pool whose presets are used like this."""
     own = policy(pool(presets=tuple(uses), **changes), presets=PRESETS)
     return make_plan(fleet, Demand(tuple(groups)), own, now_s)
+
+
+def journal_to(counts):
+    """Return the journal of a rollout that gives one GPU a layout."""
+    return journal(target=Layout("as-target", (Counts(counts),), Counts()))
 
 
 def layouts(plan):
@@ -53,6 +61,22 @@ def test_a_preset_is_made_whatever_is_asked_for():
     assert change.price.waiting_avoided < 0
     done = snapshot(two_gpus(counts=HALVES))
     assert plan_with(done, {"preset": "training"}).changes == ()
+
+
+def test_a_node_that_is_changing_counts_with_what_it_is_about_to_hold():
+    """Half of four GPUs: one has it, one is about to, and so it goes the other way."""
+
+    def fleet(before, target):
+        return snapshot(
+            fleet_node("a", [HALVES]),
+            fleet_node("b", [before], journal=journal_to(target)),
+            fleet_node("c", [SMALL]),
+            fleet_node("d", [SMALL]),
+        )
+
+    use = {"preset": "training", "gpus": "50%"}
+    assert plan_with(fleet(SMALL, HALVES), use).changes == ()
+    assert list(layouts(plan_with(fleet(HALVES, SMALL), use))) == ["c"]
 
 
 def test_a_preset_holds_at_its_time():
