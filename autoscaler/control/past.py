@@ -20,7 +20,7 @@ from autoscaler.planning.past.demand_history import DemandHistory, Grid
 from autoscaler.planning.past.home_share import gpus_of
 from autoscaler.planning.past.past_jobs import mean_service_s, without_waits
 from autoscaler.planning.past.value_history import PoolPast, pool_past, values_of
-from autoscaler.planning.program.worth import ValueHistory
+from autoscaler.planning.past.values import ValueHistory
 from autoscaler.ports import PastDemand
 
 STEP_S = 300.0

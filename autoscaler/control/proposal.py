@@ -20,9 +20,9 @@ from autoscaler.domain.policy.policy import Policy
 from autoscaler.domain.reasons import Block, Reason
 from autoscaler.planning.forecasting.outlook import look_ahead
 from autoscaler.planning.gating.gate import Standing, gate
+from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.planner import PlannerSettings, make_plan
 from autoscaler.planning.program.optimizer import Guard
-from autoscaler.planning.program.worth import ValueHistory
 
 NO_VALUES = ValueHistory()
 NOTHING_HAPPENED = Standing()

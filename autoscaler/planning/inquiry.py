@@ -18,13 +18,13 @@ from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.mig.resource import GPU, parse_resource
 from autoscaler.domain.policy.policy import Policy
 from autoscaler.planning.capacity import fewest_gpus
+from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.planner import DEFAULT_SETTINGS, PlannerSettings
 from autoscaler.planning.program.cost import Cost
 from autoscaler.planning.program.fleet import is_movable
 from autoscaler.planning.program.mix import Choice
 from autoscaler.planning.program.optimizer import Settlement, finish, settle
 from autoscaler.planning.program.problem import Past, Problem, state_problem
-from autoscaler.planning.program.worth import ValueHistory
 
 # Other targets of one node that are tried one by one.
 MAX_TRIED = 60

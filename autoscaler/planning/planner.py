@@ -13,6 +13,7 @@ from autoscaler.domain.journal.history import RolloutRecord
 from autoscaler.domain.plan.plan import Optimality, Plan, StoppedBy, sum_of
 from autoscaler.domain.policy.policy import Policy, policy_hash
 from autoscaler.domain.reasons import PodNote, Reason
+from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.program.optimizer import (
     Guard,
     Settlement,
@@ -21,7 +22,6 @@ from autoscaler.planning.program.optimizer import (
 )
 from autoscaler.planning.program.problem import Past, Problem, state_problem
 from autoscaler.planning.program.settlements import Settler, settle_steadily
-from autoscaler.planning.program.worth import ValueHistory
 from autoscaler.planning.reporting.moves import NodeMove, decisions_of, moves_of
 from autoscaler.planning.reporting.pricing import PricedMove, price_moves
 from autoscaler.planning.reporting.report import (

@@ -13,11 +13,11 @@ from autoscaler.domain.demand.demand import Demand
 from autoscaler.domain.fleet.snapshot import Snapshot
 from autoscaler.domain.reasons import PodNote, Reason
 from autoscaler.planning.inquiry import LEAST_WORTH, Inquiry
+from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.program.mix import Mix
 from autoscaler.planning.program.optimizer import Settlement, settle
 from autoscaler.planning.program.problem import Past, Problem, state_problem
 from autoscaler.planning.program.rules import PoolRule, RuleKind
-from autoscaler.planning.program.worth import ValueHistory
 from autoscaler.planning.reporting.moves import NodeMove, moves_of
 
 # Rules that are left out one by one.

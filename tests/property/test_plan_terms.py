@@ -11,10 +11,10 @@ from autoscaler.domain.demand.demand import Announced
 from autoscaler.domain.mig.resource import resource_name
 from autoscaler.domain.plan.plan import Scenario, sum_of
 from autoscaler.domain.plan.plan_json import parse_plan, render_plan
+from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.planner import PlannerSettings, make_plan
 from autoscaler.planning.program.optimizer import settle
 from autoscaler.planning.program.problem import Past, state_problem
-from autoscaler.planning.program.worth import ValueHistory
 from tests.builders import NOW_S
 from tests.fleets import policy, pool
 from tests.property.test_planner_fleets import moments

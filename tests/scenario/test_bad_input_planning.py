@@ -15,8 +15,8 @@ from autoscaler.domain.plan.plan import StoppedBy
 from autoscaler.domain.plan.plan_json import parse_plan, render_plan
 from autoscaler.domain.reasons import Reason
 from autoscaler.planning.gating.gate import Standing, gate
+from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.planner import PlannerSettings, make_plan
-from autoscaler.planning.program.worth import ValueHistory
 from autoscaler.planning.solving.answer import Answer, Status
 from tests.builders import NOW_S, fleet_node, snapshot, waiting
 from tests.commands import Shell, write_policy

@@ -18,7 +18,6 @@ from autoscaler.planning.forecasting.record import Recall, Record, record_of
 from autoscaler.planning.forecasting.scenarios import (
     Scenarios,
     scenarios,
-    share_reaching,
     weighted_quantiles,
 )
 from autoscaler.planning.forecasting.season import HOUR_S
@@ -230,18 +229,6 @@ def _loss(found: Scenarios, lead: int, truth: FloatArray) -> float:
 def _plain(column: FloatArray) -> FloatArray:
     known = column[~np.isnan(column)]
     return weighted_quantiles(known, np.ones(len(known)), SHARES)
-
-
-def share_of_time(samples: FloatArray) -> tuple[float, ...]:
-    """Return the share of the known time with at least 1, 2, … instances wanted.
-
-    Parameters
-    ----------
-    samples
-        Instances wanted at even points in time; NaN where not known.
-    """
-    known = samples[~np.isnan(samples)]
-    return share_reaching(known, np.ones(len(known)))
 
 
 def _recent(samples: FloatArray, grid: Grid, history_s: float) -> tuple[FloatArray, Grid]:

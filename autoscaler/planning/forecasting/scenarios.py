@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from autoscaler.planning.forecasting.record import Recall, Record
 from autoscaler.planning.forecasting.season import HOUR_S, season_of
 from autoscaler.planning.past.demand_history import FloatArray, Grid
+from autoscaler.planning.past.reach import share_reaching
 
 # How long ago the last known sample may be and still stand for now.
 FRESH_S = 1800.0
@@ -125,24 +126,6 @@ def _fading(age_s: FloatArray, recall: Recall) -> FloatArray:
     """Return the weight of each age, never all of them 0, whatever the half-life."""
     youngest = age_s.min() if len(age_s) else 0.0
     return np.asarray(np.maximum(0.5 ** ((age_s - youngest) / recall.half_life_s), 1e-12))
-
-
-def share_reaching(values: FloatArray, weights: FloatArray) -> tuple[float, ...]:
-    """Return the share of the weights whose value is at least 1, 2, … up to the largest.
-
-    Parameters
-    ----------
-    values
-        Half an instance and more counts as one.
-    weights
-        One a value.
-    """
-    whole = np.floor(values + 0.5).astype(np.int64)
-    if not len(whole) or not weights.sum() > 0:
-        return ()
-    at = np.bincount(np.maximum(whole, 0), weights=weights) / weights.sum()
-    reached = np.cumsum(at[::-1])[::-1][1:]
-    return tuple(round(float(share), 9) for share in reached)
 
 
 def weighted_quantiles(

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from autoscaler.domain.policy.policy import PlanningRules, Pool
 from autoscaler.domain.policy.quantity import format_duration
-from autoscaler.planning.forecasting.forecast import share_of_time
 from autoscaler.planning.past.demand_history import DemandHistory, Service
 from autoscaler.planning.past.home_share import PoolGpus, home_share
 from autoscaler.planning.past.past_jobs import mean_service_s, without_waits
-from autoscaler.planning.program.worth import ValueHistory
+from autoscaler.planning.past.reach import share_of_time
+from autoscaler.planning.past.values import ValueHistory
 
 # Chances closer than this are one: each step of the hedge is a column of the program.
 CHANCE_STEP = 0.02

@@ -9,6 +9,7 @@ from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
 from autoscaler.domain.journal.history import RolloutRecord
 from autoscaler.domain.mig.resource import GPU
 from autoscaler.domain.policy.policy import Policy
+from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.program.aging import aged
 from autoscaler.planning.program.crowd import Crowd, Returning, crowd_of
 from autoscaler.planning.program.expectation import (
@@ -36,7 +37,7 @@ from autoscaler.planning.program.rules import PoolRule, preset_rules, rules_of
 from autoscaler.planning.program.terms import needs_of, shares_of, terms_of_pool
 from autoscaler.planning.program.units import asked_of, bundle_of, unit_slices
 from autoscaler.planning.program.whole_gpu_cap import cap_rules
-from autoscaler.planning.program.worth import ValueHistory, Worth, slices_by_resource
+from autoscaler.planning.program.worth import Worth, slices_by_resource
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from autoscaler.domain.fleet.snapshot import FleetNode
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.mig.resource import parse_resource
 from autoscaler.domain.policy.policy import Policy, Pool
+from autoscaler.planning.program.duration import expected_out_of_service_s
 from autoscaler.planning.program.menu import PoolTerms
 from autoscaler.planning.program.mix import Want
 from autoscaler.planning.program.rules import PoolRule, RuleKind
 from autoscaler.planning.program.targets import Allowed
 from autoscaler.planning.program.units import bundle_of, free_of, profile_of_unit
-from autoscaler.planning.reporting.duration import expected_out_of_service_s
 
 
 def needs_of(wants: Iterable[Want], rules: Iterable[PoolRule]) -> Counts:

@@ -13,6 +13,7 @@ from autoscaler.domain.counts import Counts
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.mig.resource import GPU, SHARED_SUFFIX, resource_name
 from autoscaler.domain.policy.planning_rules import PlanningRules
+from autoscaler.planning.past.values import ValueHistory
 
 # Rules hold whatever demand says: one instance short of a floor outweighs all that a
 # node of eight GPUs could serve instead (56 slices), with room to spare.
@@ -25,26 +26,6 @@ MAX_WEIGHT = 1e4
 # no cluster has run for so long. They would make one profile outweigh all others.
 LEAST_SERVICE_S = 1.0
 MOST_SERVICE_S = 1e9
-
-
-@dataclass(frozen=True, slots=True)
-class ValueHistory:
-    """What the past says about the worth of instances; pools and resources by name.
-
-    Parameters
-    ----------
-    service_s
-        Mean service time of past requests in seconds, by resource.
-    home
-        Instances of the mix that would have served the past best, by pool and resource.
-    reach
-        Chance that at least k instances are wanted at once, held ones included, for
-        k = 1, 2 and so on; by pool and resource.
-    """
-
-    service_s: Mapping[str, float] = field(default_factory=dict)
-    home: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    reach: Mapping[tuple[str, str], tuple[float, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +48,7 @@ class Worth:
 
     horizon_s: float
     slices: Mapping[str, int]
-    history: ValueHistory = ValueHistory()
+    history: ValueHistory = field(default_factory=ValueHistory)
     rules: PlanningRules = field(default_factory=PlanningRules)
     peak_weight: float = 0.5
 

@@ -14,10 +14,10 @@ from autoscaler.domain.plan.plan import DemandLine, Eviction, GpuChange, NodeCha
 from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.domain.policy.quantity import format_duration
 from autoscaler.domain.reasons import Hold
+from autoscaler.planning.program.duration import expected_out_of_service_s
 from autoscaler.planning.program.mix import Choice
 from autoscaler.planning.program.problem import Problem
 from autoscaler.planning.program.rules import broken
-from autoscaler.planning.reporting.duration import expected_out_of_service_s
 from autoscaler.planning.reporting.moves import NodeMove
 from autoscaler.planning.reporting.pricing import PricedMove
 from autoscaler.planning.reporting.unserved import obstacles

@@ -14,8 +14,8 @@ from autoscaler.domain.mig.strategy import Strategy
 from autoscaler.domain.plan.plan import StoppedBy
 from autoscaler.domain.policy.policy import Driver
 from autoscaler.domain.reasons import Hold, PodNote, Reason
+from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.planner import PlannerSettings, make_plan
-from autoscaler.planning.program.worth import ValueHistory
 from autoscaler.planning.solving.answer import Answer, Status
 from tests.builders import (
     NOW_S,

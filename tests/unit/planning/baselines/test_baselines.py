@@ -8,7 +8,7 @@ from autoscaler.domain.policy.policy import Driver
 from autoscaler.planning.baselines.greedy import best_fit_decreasing, first_fit
 from autoscaler.planning.baselines.nos import nos_fixed, nos_strict
 from autoscaler.planning.baselines.score import BASELINES, score
-from autoscaler.planning.reporting.duration import expected_out_of_service_s
+from autoscaler.planning.program.duration import expected_out_of_service_s
 from tests.builders import fleet_node, gpu, placed, snapshot, waiting
 from tests.fleets import policy, pool
 

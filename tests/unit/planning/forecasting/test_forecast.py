@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from autoscaler.domain.policy.policy import ForecastRules
-from autoscaler.planning.forecasting.forecast import SHARES, forecast, pinball, share_of_time
+from autoscaler.planning.forecasting.forecast import SHARES, forecast, pinball
+from autoscaler.planning.past.reach import share_of_time
 from tests.pasts import DAY_S, HOUR_S, ONE, POOL, THREE, daily, history, samples
 
 NIGHTS = [8.0] * 6 + [0.0] * 18

@@ -6,13 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoscaler.planning.forecasting.record import Recall, record_of
-from autoscaler.planning.forecasting.scenarios import (
-    Scenarios,
-    scenarios,
-    share_reaching,
-    weighted_quantiles,
-)
+from autoscaler.planning.forecasting.scenarios import Scenarios, scenarios, weighted_quantiles
 from autoscaler.planning.past.demand_history import Grid
+from autoscaler.planning.past.reach import share_reaching
 from tests.pasts import DAY_S, HOUR_S, MONDAY_S
 
 RECALL = Recall(7 * DAY_S, 20.0)

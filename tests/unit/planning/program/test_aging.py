@@ -8,8 +8,9 @@ from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.demand.demand import DemandGroup
 from autoscaler.domain.policy.planning_rules import PlanningRules
+from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.program.aging import aged, step_of
-from autoscaler.planning.program.worth import ValueHistory, Worth
+from autoscaler.planning.program.worth import Worth
 
 ONE = "nvidia.com/mig-1g.5gb"
 NOW_S = 100_000.0

@@ -11,8 +11,8 @@ from autoscaler.domain.mig.geometry import Geometry, GpuInstance
 from autoscaler.domain.mig.resource import resource_name
 from autoscaler.domain.policy.policy import Disruption, Driver
 from autoscaler.domain.reasons import PodNote, Reason
+from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.planner import PlannerSettings, make_plan
-from autoscaler.planning.program.worth import ValueHistory
 from tests.builders import NOW_S, fleet_node, gpu, holder, placed, snapshot, waiting
 from tests.fleets import policy, pool
 

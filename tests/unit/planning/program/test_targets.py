@@ -5,8 +5,8 @@ import pytest
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.mig.geometry import Geometry, GpuInstance
 from autoscaler.domain.policy.policy import Driver
+from autoscaler.planning.program.duration import expected_out_of_service_s
 from autoscaler.planning.program.targets import Allowed, pinned_of, targets_of
-from autoscaler.planning.reporting.duration import expected_out_of_service_s
 from tests.builders import SEVEN_SMALL, gpu, model, placed
 from tests.fleets import policy
 

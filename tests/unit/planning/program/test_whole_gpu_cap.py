@@ -7,9 +7,9 @@ import pytest
 from autoscaler.domain.demand.demand import Demand
 from autoscaler.domain.policy.policy import PlanningRules
 from autoscaler.domain.reasons import Reason
+from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.planner import PlannerSettings, make_plan
 from autoscaler.planning.program.whole_gpu_cap import cap_rules, more_than_home
-from autoscaler.planning.program.worth import ValueHistory
 from tests.builders import NOW_S, SEVEN_SMALL, fleet_node, snapshot, waiting
 from tests.fleets import policy, pool
 

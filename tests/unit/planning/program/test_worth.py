@@ -4,12 +4,8 @@ import pytest
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.mig.resource import GPU, resource_name
-from autoscaler.planning.program.worth import (
-    ValueHistory,
-    Worth,
-    hedge_steps,
-    slices_by_resource,
-)
+from autoscaler.planning.past.values import ValueHistory
+from autoscaler.planning.program.worth import Worth, hedge_steps, slices_by_resource
 from tests.builders import model
 
 SMALL, LARGE = resource_name("1g.5gb"), resource_name("7g.40gb")
