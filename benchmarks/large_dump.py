@@ -20,7 +20,7 @@ from autoscaler.domain.mig.configuration import (
     node_configuration,
     render_configurations,
 )
-from autoscaler.domain.mig.profile import load_models
+from autoscaler.domain.mig.profile import require_model
 from autoscaler.domain.mig.resource import resource_name, supply_of
 
 Raw = dict[str, Any]
@@ -61,7 +61,7 @@ def write_large_dump(path: Path, size: Size) -> None:
 def objects(size: Size) -> Iterator[Raw]:
     """Yield nodes, pods, disruption budgets and the ConfigMap."""
     random = Random(size.seed)
-    model = next(m for m in load_models() if m.key == A100)
+    model = require_model(A100)
     entries = dict(initial_configurations())
     number = 0
     for index in range(size.nodes):

@@ -18,7 +18,7 @@ from typing import Any
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.mig.geometry import Geometry, GpuInstance
 from autoscaler.domain.mig.layouts import layouts_around
-from autoscaler.domain.mig.profile import GpuModel, load_models
+from autoscaler.domain.mig.profile import GpuModel, require_model
 from autoscaler.planning.program.mix import GpuKind, Mix, NodeKind, Option, Want
 from autoscaler.planning.program.optimizer import settle
 from autoscaler.planning.solving.answer import SolverLimits
@@ -50,7 +50,7 @@ class BadInstance(Exception):
 
 def model_of_format() -> GpuModel:
     """Return the model whose placements the format uses."""
-    return next(model for model in load_models() if model.key == "a100-40gb")
+    return require_model("a100-40gb")
 
 
 def parse_geometry(model: GpuModel, names: Sequence[str]) -> Geometry:

@@ -9,7 +9,7 @@ from autoscaler.domain.cluster.objects import Node, Observation
 from autoscaler.domain.fleet.conditions import journal_of
 from autoscaler.domain.fleet.memory import CAPABLE
 from autoscaler.domain.fleet.pooling import has_gpu_signs
-from autoscaler.domain.mig.profile import load_models
+from autoscaler.domain.mig.profile import model_of
 from autoscaler.domain.mig.strategy import Strategy
 from autoscaler.domain.policy.policy import Policy, Pool
 from autoscaler.domain.policy.policy_check import PRODUCT_LABEL
@@ -56,7 +56,8 @@ def _product_of(node: Node) -> str:
     journal = journal_of(node)
     if label or journal is None:
         return label
-    products = [p for m in load_models() if m.key == journal.model for p in m.products]
+    model = model_of(journal.model)
+    products = () if model is None else model.products
     pools = {pool.name: pool.node_selector[PRODUCT_LABEL] for pool in default_pools(products)}
     return pools.get(journal.pool, "")
 

@@ -23,7 +23,7 @@ from autoscaler.domain.mig.configuration import (
     parse_configurations,
     render_configurations,
 )
-from autoscaler.domain.mig.profile import GpuModel, load_models
+from autoscaler.domain.mig.profile import GpuModel, model_of
 from autoscaler.domain.policy.policy import MigManager
 
 FILE = "config.yaml"
@@ -48,11 +48,6 @@ class Configurations:
     entries: Mapping[str, Entries]
     written_s: Mapping[str, float]
     problem: str = ""
-
-
-def model_of(key: str) -> GpuModel | None:
-    """Return the GPU model of a key."""
-    return next((m for m in load_models() if m.key == key), None)
 
 
 def read_configurations(config_map: ConfigMap | None) -> Configurations:

@@ -11,7 +11,7 @@ from autoscaler.domain.mig.configuration import (
     node_configuration,
 )
 from autoscaler.domain.mig.geometry import Geometry
-from autoscaler.domain.mig.profile import GpuModel, load_models
+from autoscaler.domain.mig.profile import GpuModel, require_model
 from autoscaler.domain.mig.strategy import Strategy
 from autoscaler.domain.policy.policy import Driver
 from autoscaler.ports import RawObject
@@ -51,11 +51,7 @@ class NodeGroup:
     @property
     def gpu_model(self) -> GpuModel:
         """The GPU model; ConfigError when there is none of that name."""
-        for model in load_models():
-            if model.key == self.model:
-                return model
-        known = ", ".join(model.key for model in load_models())
-        raise ConfigError(f"{self.model} is no GPU model; known are {known}")
+        return require_model(self.model)
 
 
 @dataclass(frozen=True, slots=True)

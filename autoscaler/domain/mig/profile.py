@@ -230,6 +230,26 @@ def load_models() -> tuple[GpuModel, ...]:
     return parse_models(path.read_text(encoding="utf-8"), name)
 
 
+def model_of(key: str) -> GpuModel | None:
+    """Return the GPU model of a key."""
+    return next((model for model in load_models() if model.key == key), None)
+
+
+def require_model(key: str) -> GpuModel:
+    """Return the GPU model of a key.
+
+    Raises
+    ------
+    ConfigError
+        When there is none.
+    """
+    model = model_of(key)
+    if model is None:
+        known = ", ".join(model.key for model in load_models())
+        raise ConfigError(f"{key} is no GPU model; known are {known}")
+    return model
+
+
 # Under strategy single the label carries the profile, with + as a dot, or INVALID
 # where the instances of the node do not allow that strategy.
 _DECORATION = re.compile(r"(-MIG-(INVALID|\d+g\.[0-9a-z.+-]+?))?(-SHARED)?$")

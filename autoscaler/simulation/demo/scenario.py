@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.mig.profile import GpuModel, load_models
+from autoscaler.domain.mig.profile import GpuModel, require_model
 from autoscaler.planning.past.exact_mix import exact_mix
 from autoscaler.planning.past.queue_model import Job
 from autoscaler.planning.past.static_mix import StaticMix
@@ -110,7 +110,7 @@ class ScenarioSettings:
     @property
     def gpu_model(self) -> GpuModel:
         """Model of all GPUs."""
-        return next(model for model in load_models() if model.key == self.model)
+        return require_model(self.model)
 
     @property
     def capacity(self) -> float:

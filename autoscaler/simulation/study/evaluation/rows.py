@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import product
 from pathlib import Path
 
-from autoscaler.domain.mig.profile import GpuModel, load_models
+from autoscaler.domain.mig.profile import require_model
 from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.simulation.controllers.agents import AgentFactory
 from autoscaler.simulation.study.comparison import Comparison
@@ -258,12 +258,14 @@ def _peaks(loads: Sequence[float], mark: str = "") -> Iterator[CaseRecipe]:
 def _traces() -> Iterator[CaseRecipe]:
     for load, (name, column) in product(OTHER_LOADS, OTHER_TRACES):
         draw = Draw(Split.BASE, load, 1, gpus=OTHER_GPUS)
-        yield CaseRecipe(source_named(name, column), _model(MODEL_KEY), draw)
+        yield CaseRecipe(source_named(name, column), require_model(MODEL_KEY), draw)
 
 
 def _fleets() -> Iterator[CaseRecipe]:
     for key, column, load in product(OTHER_MODELS, (C, A), (0.5, 0.7)):
-        yield replace(_recipe(column, Draw(Split.BASE, load, 1, DIVISION)), model=_model(key))
+        yield replace(
+            _recipe(column, Draw(Split.BASE, load, 1, DIVISION)), model=require_model(key)
+        )
     for gpus, column in product(LARGE_GPUS, (C, A)):
         yield _recipe(column, Draw(Split.BASE, 0.7, 1, SHORT, gpus))
 
@@ -281,8 +283,4 @@ def _comparison(step: Step, agent: AgentFactory | None) -> Comparison:
 
 
 def _recipe(column: str, draw: Draw, peak: str = "") -> CaseRecipe:
-    return CaseRecipe(TraceFile(shipped_trace(), column), _model(MODEL_KEY), draw, peak)
-
-
-def _model(key: str) -> GpuModel:
-    return next(model for model in load_models() if model.key == key)
+    return CaseRecipe(TraceFile(shipped_trace(), column), require_model(MODEL_KEY), draw, peak)
