@@ -1,6 +1,6 @@
 """Profile counts: how many of each named thing, without placements."""
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Self
 
 
@@ -95,3 +95,12 @@ class Counts(Mapping[str, int]):
     def total(self) -> int:
         """Return the sum of all counts."""
         return sum(self._items.values())
+
+
+def sum_of(parts: Iterable[Mapping[str, int]]) -> Counts:
+    """Return all counts together."""
+    total: dict[str, int] = {}
+    for part in parts:
+        for name, number in part.items():
+            total[name] = total.get(name, 0) + number
+    return Counts(total)

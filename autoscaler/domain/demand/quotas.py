@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from autoscaler.domain.cluster.bundle import effective_request
 from autoscaler.domain.cluster.objects import Pod, PodRef, Quota
-from autoscaler.domain.counts import Counts
+from autoscaler.domain.counts import sum_of
 
 
 def pods_over_quota(pods: Iterable[Pod], quotas: Iterable[Quota]) -> dict[PodRef, str]:
@@ -38,10 +38,7 @@ def pods_over_quota(pods: Iterable[Pod], quotas: Iterable[Quota]) -> dict[PodRef
 
 
 def _beyond(pods: list[Pod], quota: Quota) -> Iterable[tuple[PodRef, str]]:
-    used = Counts()
-    for pod in pods:
-        if pod.node is not None:
-            used = used.plus(effective_request(pod))
+    used = sum_of(effective_request(pod) for pod in pods if pod.node is not None)
     waiting = (pod for pod in pods if pod.node is None)
     for pod in sorted(waiting, key=lambda p: (p.created_s, p.ref)):
         request = effective_request(pod)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from autoscaler.domain.cluster.bundle import effective_request
 from autoscaler.domain.cluster.objects import Node, Pod, PodRef
-from autoscaler.domain.counts import Counts
+from autoscaler.domain.counts import Counts, sum_of
 from autoscaler.domain.reasons import Hold, Reason
 
 # Devices come free a little after the grace period: kubelet has to tell it.
@@ -49,10 +49,7 @@ class Nominations:
 
     def requests(self, node: str) -> Counts:
         """Return all that nominated pods will take on a node."""
-        total = Counts()
-        for nomination in self.by_node.get(node, ()):
-            total = total.plus(nomination.request)
-        return total
+        return sum_of(nomination.request for nomination in self.by_node.get(node, ()))
 
     def hold(self, node: str) -> tuple[Hold, ...]:
         """Return the hold of a node that pods are nominated for."""
@@ -100,9 +97,7 @@ def _nominate(pod: Pod, node: Node, bound: list[Pod], now_s: float) -> Nominatio
         return None
     victims = [p for p in bound if p.deletion_s is not None and effective_request(p)]
     until_s = max((p.deletion_s or 0.0) + MARGIN_S for p in victims) if victims else 0.0
-    taken = Counts()
-    for other in bound:
-        taken = taken.plus(effective_request(other))
+    taken = sum_of(effective_request(other) for other in bound)
     # Victims that are gone leave room that only this pod may take.
     if now_s < until_s or node.allocatable.minus(taken).covers(request):
         return Nomination(pod.ref, node.name, request, until_s)

@@ -8,7 +8,7 @@ different shapes on different boards, and cleaned names cannot be undone.
 import re
 from collections.abc import Sequence
 
-from autoscaler.domain.counts import Counts
+from autoscaler.domain.counts import Counts, sum_of
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.mig.strategy import Strategy
 
@@ -114,11 +114,7 @@ def supply_of(layout: Sequence[Counts | None], strategy: Strategy = Strategy.MIX
         return Counts({GPU: len(layout)})
     if strategy is Strategy.SINGLE and not is_uniform(layout):
         return Counts()
-    total = Counts()
-    for gpu in layout:
-        own = {GPU: 1} if gpu is None else _resources_of(gpu, strategy)
-        total = total.plus(own)
-    return total
+    return sum_of({GPU: 1} if gpu is None else _resources_of(gpu, strategy) for gpu in layout)
 
 
 def is_uniform(layout: Sequence[Counts | None]) -> bool:

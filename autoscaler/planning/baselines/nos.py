@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from autoscaler.domain.counts import Counts
+from autoscaler.domain.counts import Counts, sum_of
 from autoscaler.domain.demand.demand import Demand
 from autoscaler.domain.fleet.snapshot import Snapshot
 from autoscaler.domain.mig.layouts import maximal_multisets
@@ -208,10 +208,7 @@ def _known_to_nos(model: GpuModel) -> tuple[Counts, ...]:
 
 
 def _free_on(cuts: Iterable[_Cut]) -> Counts:
-    total = Counts()
-    for cut in cuts:
-        total = total.plus(_by_resource(cut, cut.free))
-    return total
+    return sum_of(_by_resource(cut, cut.free) for cut in cuts)
 
 
 def _by_resource(cut: _Cut, counts: Counts) -> Counts:

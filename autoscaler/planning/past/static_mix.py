@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import inf
 
-from autoscaler.domain.counts import Counts
+from autoscaler.domain.counts import Counts, sum_of
 from autoscaler.planning.past.mix_replay import Order
 
 
@@ -29,7 +29,4 @@ class StaticMix:
     @property
     def instances(self) -> Counts:
         """Instances of all GPUs together, by profile name."""
-        total = Counts()
-        for counts in self.gpus:
-            total = total.plus(counts)
-        return total
+        return sum_of(self.gpus)

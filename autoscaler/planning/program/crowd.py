@@ -7,7 +7,7 @@ cannot count such GPUs together. Of many, only the cheapest are looked at.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from autoscaler.domain.counts import Counts
+from autoscaler.domain.counts import Counts, sum_of
 from autoscaler.domain.demand.demand import Demand
 from autoscaler.domain.demand.holder import Holder
 from autoscaler.domain.fleet.snapshot import FleetNode
@@ -160,14 +160,10 @@ def _freed(
     chosen: Mapping[Place, tuple[Holder, ...]],
 ) -> dict[str, float]:
     """Return the chance that an instance that becomes free by itself is taken at once."""
-    asked, soon = Counts(), Counts()
+    asked = Counts()
     for group in demand.groups:
         asked = asked.plus(group.bundle, group.number)
-    free = Counts()
-    for node in nodes:
-        free = free.plus(free_of(node))
-    for held in chosen.values():
-        for holder in held:
-            soon = soon.plus(holder.bundle)
+    free = sum_of(free_of(node) for node in nodes)
+    soon = sum_of(holder.bundle for held in chosen.values() for holder in held)
     lacking = {name: max(0, number - free[name]) for name, number in asked.items()}
     return {name: min(1.0, n / soon[name]) for name, n in lacking.items() if n and soon[name]}

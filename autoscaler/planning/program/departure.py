@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
-from autoscaler.domain.counts import Counts
+from autoscaler.domain.counts import Counts, sum_of
 from autoscaler.domain.demand.holder import Holder
 from autoscaler.domain.fleet.snapshot import FleetNode, Gpu
 from autoscaler.domain.mig.geometry import Geometry
@@ -161,13 +161,11 @@ class Departures:
             self._slices(holder) * (drain.wait_s - stay_s)
             for holder, stay_s in zip(leaving, drain.stays_s, strict=True)
         )
-        total = Counts()
-        for holder in leaving:
-            total = total.plus(holder.held)
+        gone = sum_of(holder.held for holder in leaving)
         wants = [self.want_of.get((h.bundle, h.eligible, h.weight), 0) for h in evicted]
         budgets = [self.limit_of.get(name, 0) for h in evicted for name in h.budgets]
         cost = self._cost(leaving, evicted)
-        return Emptying(total, drain, idle, cost, _counted(wants), _counted(budgets))
+        return Emptying(gone, drain, idle, cost, _counted(wants), _counted(budgets))
 
     def _cost(self, leaving: Sequence[Holder], evicted: Sequence[Holder]) -> Cost:
         restart_s = self.policy.planning.restart_s

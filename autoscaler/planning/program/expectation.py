@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from autoscaler.domain.counts import Counts
+from autoscaler.domain.counts import Counts, sum_of
 from autoscaler.domain.demand.demand import Demand, DemandGroup
 from autoscaler.domain.fleet.snapshot import FleetNode
 from autoscaler.domain.plan.plan import Scenario
@@ -62,9 +62,7 @@ def hedges_of(demand: Demand, worth: Worth, pending: Pending) -> tuple[Hedge, ..
 
     What is announced or queued is part of what is likely, and counts once.
     """
-    announced = Counts()
-    for own in demand.announced:
-        announced = announced.plus({own.resource: own.number})
+    announced = sum_of({own.resource: own.number} for own in demand.announced)
     hedges = [
         Hedge(name, number, worth.of_peak(name), Scenario.SCHEDULED)
         for name, number in announced.items()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from autoscaler.domain.counts import Counts
+from autoscaler.domain.counts import Counts, sum_of
 from autoscaler.domain.fleet.reservation import is_whole
 from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
 from autoscaler.domain.mig.profile import GpuModel
@@ -243,16 +243,14 @@ def instances_of(nodes: Iterable[FleetNode]) -> Counts:
     nodes
         One that is changing counts with what it is about to offer.
     """
-    total: dict[str, int] = {}
-    for node in nodes:
-        supply = node.supply if node.target_supply is None else node.target_supply
-        if node.target_supply is None and node.gpus:
-            supply = names_of([gpu.counts for gpu in node.gpus], node.strategy)
-        elif node.unit:
-            supply = Counts({unit_name(node.unit): supply[GPU]})
-        for name, number in supply.items():
-            total[name] = total.get(name, 0) + number
-    return Counts(total)
+    return sum_of(map(_instances_on, nodes))
+
+
+def _instances_on(node: FleetNode) -> Counts:
+    if node.target_supply is None and node.gpus:
+        return names_of([gpu.counts for gpu in node.gpus], node.strategy)
+    supply = node.supply if node.target_supply is None else node.target_supply
+    return Counts({unit_name(node.unit): supply[GPU]}) if node.unit else supply
 
 
 def _slices(profile: str, models: Iterable[GpuModel]) -> int:

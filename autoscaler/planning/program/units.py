@@ -7,7 +7,7 @@ any, and as one of its profile.
 
 from collections.abc import Iterable, Sequence
 
-from autoscaler.domain.counts import Counts
+from autoscaler.domain.counts import Counts, sum_of
 from autoscaler.domain.demand.demand import DemandGroup
 from autoscaler.domain.fleet.snapshot import FleetNode
 from autoscaler.domain.mig.profile import GpuModel
@@ -37,11 +37,10 @@ def names_of(gpus: Iterable[Counts], strategy: Strategy = Strategy.MIXED) -> Cou
     layout = list(gpus)
     if strategy is not Strategy.SINGLE:
         return supply_of(layout)
-    total = Counts()
-    for counts in layout:
-        own = {unit_name(profile): number for profile, number in counts.items()}
-        total = total.plus({**own, GPU: counts.total()})
-    return total
+    return sum_of(
+        {**{unit_name(profile): n for profile, n in counts.items()}, GPU: counts.total()}
+        for counts in layout
+    )
 
 
 def free_of(node: FleetNode) -> Counts:
