@@ -57,8 +57,9 @@ def next_due_s(
         ),
         *_rests(history, policy),
     ]
-    is_waiting = any(pod.node is None for pod in view.observation.pods)
-    is_aging = bool(policy.planning.fairness) and is_waiting
+    is_aging = bool(policy.planning.fairness) and any(
+        pod.node is None for pod in view.observation.pods
+    )
     if is_aging or any(change.blocked_by for change in plan.changes):
         moments.append(now_s + AGAIN_S)
     return min((m for m in moments if m > now_s), default=float("inf"))

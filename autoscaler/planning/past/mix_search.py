@@ -43,7 +43,6 @@ class MixSearch:
         self._gpus = gpus
         # What was waited under a mix, and whether that is all of it.
         self._known: dict[tuple[tuple[int, ...], Order], tuple[float, bool]] = {}
-        self.replays = 0
 
     def best(self, starts: Iterable[Sequence[Counts]], orders: Sequence[Order]) -> StaticMix:
         """Return the best mix found from any start in any order; the first of equals.
@@ -81,7 +80,6 @@ class MixSearch:
         key = instances, order
         known_s, is_exact = self._known.get(key, (0.0, False))
         if not is_exact and known_s < enough_s:
-            self.replays += 1
             known_s = total_wait_s(
                 self._requests, instances, self._sizes, order=order, enough_s=enough_s
             )

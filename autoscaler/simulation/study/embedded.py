@@ -156,9 +156,7 @@ def run_embedded(
     world.submit(_task(job) for job in jobs)
     placements = Placements(world, START_S)
     world.engine.add(placements)
-    pace = _add_loop(world, case, settings)
-    if pace is not None:
-        pace.closing = closing
+    pace = _add_loop(world, case, settings, closing)
     last_s = max((job.arrival_s for job in jobs), default=0.0)
     end_s = START_S + max(case.present.span_s, last_s)
     world.run_until(end_s)
@@ -194,7 +192,9 @@ def _task(job: StudyJob) -> Task:
     )
 
 
-def _add_loop(world: World, case: Case, settings: EmbeddedSettings) -> Pace | None:
+def _add_loop(
+    world: World, case: Case, settings: EmbeddedSettings, closing: Closing | None
+) -> Pace | None:
     policy = settings.policy
     if policy is None:
         return None
@@ -205,8 +205,13 @@ def _add_loop(world: World, case: Case, settings: EmbeddedSettings) -> Pace | No
     metrics = SeenMetrics(world) if settings.driver is Driver.MIG_MANAGER else None
     cluster = KubernetesCluster(client, world.clock)
     outside = Outside(cluster, world.clock, metrics=metrics, history=past)
-    pace = Pace(Loop(outside, lambda: policy), world, policy.loop.interval_s)
-    pace.sees_metrics = metrics is not None
+    pace = Pace(
+        Loop(outside, lambda: policy),
+        world,
+        policy.loop.interval_s,
+        closing=closing,
+        sees_metrics=metrics is not None,
+    )
     world.engine.add(pace)
     return pace
 

@@ -174,38 +174,35 @@ def _static_hindsight(name: str, case: Case, conditions: Conditions) -> Outcome:
 
 
 def _unpartitioned(name: str, case: Case, conditions: Conditions) -> Outcome:
-    mix = _better_order(case, _uniform(case, case.model.whole_gpu.name))
+    mix = _best_on_past(case, _uniform(case, case.model.whole_gpu.name))
     return _static(name, case, conditions, mix)
 
 
 def _uniform_best(name: str, case: Case, conditions: Conditions) -> Outcome:
     """Cut all GPUs into instances of one size, the best on the past."""
-    found = [
-        _better_order(case, _uniform(case, size)) for size in plain_sizes(case.model).names
-    ]
-    best = min(found, key=lambda mix: replayed_s(case.past, mix, case.model))
-    return _static(name, case, conditions, best)
+    layouts = [_uniform(case, size) for size in plain_sizes(case.model).names]
+    return _static(name, case, conditions, _best_on_past(case, *layouts))
 
 
 def _all_balanced(name: str, case: Case, conditions: Conditions) -> Outcome:
     if not case.model.all_balanced:
         raise ConfigError(f"{case.model.key} has no all-balanced configuration")
     gpus = (case.model.all_balanced,) * case.gpus
-    return _static(name, case, conditions, _better_order(case, gpus))
+    return _static(name, case, conditions, _best_on_past(case, gpus))
 
 
 def _smallest(name: str, case: Case, conditions: Conditions) -> Outcome:
     smallest = plain_sizes(case.model).names[0]
-    return _static(name, case, conditions, _better_order(case, _uniform(case, smallest)))
+    return _static(name, case, conditions, _best_on_past(case, _uniform(case, smallest)))
 
 
 def _uniform(case: Case, size: str) -> tuple[Counts, ...]:
     return (uniform(case.model, size).counts,) * case.gpus
 
 
-def _better_order(case: Case, gpus: tuple[Counts, ...]) -> StaticMix:
-    """Return a mix with the order of service that was better on the past."""
-    mixes = [StaticMix(gpus, order) for order in Order]
+def _best_on_past(case: Case, *layouts: tuple[Counts, ...]) -> StaticMix:
+    """Return the layout, and the order of service under it, that was best on the past."""
+    mixes = [StaticMix(gpus, order) for gpus in layouts for order in Order]
     return min(mixes, key=lambda mix: replayed_s(case.past, mix, case.model))
 
 

@@ -37,11 +37,9 @@ class Replanner:
     recut_s: float = 60.0
     closes_node: bool = False
     _planned_s: float = -1.0
-    _is_new: bool = False
 
     def act(self, scene: Scene) -> float | None:
         """Start jobs and plan when it is due."""
-        self._is_new = True
         if not self.interval_s:
             self._plan(scene)
             start_exact(scene)

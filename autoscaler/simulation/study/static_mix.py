@@ -34,7 +34,8 @@ def tuned_mix(model: GpuModel, work: Work, gpus: int) -> StaticMix:
 def replayed_s(work: Work, mix: StaticMix, model: GpuModel) -> float:
     """Return the mean completion time of some work under a mix."""
     sizes = plain_sizes(model)
-    instances = [mix.instances[name] for name in sizes.names]
+    held = mix.instances
+    instances = [held[name] for name in sizes.names]
     requests = requests_in(work.jobs, sizes)
     waited_s = total_wait_s(requests, instances, sizes, order=mix.order)
     return (waited_s + sum(job.run_s for job in work.jobs)) / max(1, len(work.jobs))
