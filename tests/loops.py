@@ -11,7 +11,16 @@ from autoscaler.control.loop import Loop
 from autoscaler.control.outcome import CycleOutcome
 from autoscaler.control.outside import Outside
 from autoscaler.domain.policy.policy import Mode, Policy, Prometheus
-from autoscaler.ports import CONFIG_MAPS, NAMESPACES, NODES, PODS, Clock, Metrics, ObjectClient
+from autoscaler.ports import (
+    CONFIG_MAPS,
+    NAMESPACES,
+    NODES,
+    PODS,
+    Clock,
+    Metrics,
+    ObjectClient,
+    PastDemand,
+)
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.apiserver.request import Request
 from autoscaler.simulation.prometheus_server import PrometheusServer
@@ -55,6 +64,8 @@ class Replica:
         Its own clock, where that differs from the world's.
     client
         Its way to the API server; by default the store itself.
+    history
+        What it knows of the past; nothing by default.
     outcomes
         Of all cycles so far.
     """
@@ -67,6 +78,7 @@ class Replica:
     identity: str = ""
     clock: Clock | None = None
     client: ObjectClient | None = None
+    history: PastDemand | None = None
     outcomes: list[CycleOutcome] = field(default_factory=list)
     is_alive: bool = True
 
@@ -74,7 +86,8 @@ class Replica:
         client = self.client or StoreClient(self.world.store, self.name)
         clock = self.clock or self.world.clock
         cluster = KubernetesCluster(client, clock)
-        outside = Outside(cluster, clock, self.metrics, self.identity or self.name)
+        identity = self.identity or self.name
+        outside = Outside(cluster, clock, self.metrics, identity, history=self.history)
         self.loop = Loop(outside, lambda: self.policy)
         self._next_s = self.world.clock.now_s()
         self.world.engine.add(self)

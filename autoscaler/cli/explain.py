@@ -287,6 +287,7 @@ def _change_lines(change: NodeChange | None) -> Lines:
         for own in price.avoided
     ]
     lines += [("evicts", f"{e.pod}: {e.reason}") for e in change.evictions]
+    lines += [("waits for", f"{pod} to end by itself") for pod in change.awaits]
     return lines + [("blocked", _reasoned(block)) for block in change.blocked_by]
 
 

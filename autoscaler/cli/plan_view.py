@@ -36,6 +36,7 @@ def draw_plan(
         draw_prices(out, plan)
         _draw_placements(out, plan.changes)
     _draw_evictions(out, plan.changes, observation)
+    _draw_waits(out, plan.changes)
     _draw_demand(out, plan)
     _draw_unserved(out, plan.unserved)
     _draw_holds(out, plan.holds, wide=wide)
@@ -140,6 +141,16 @@ def _draw_evictions(
     for name, eviction in leaving:
         grace = f"{graces[eviction.pod]:.0f} s" if eviction.pod in graces else "?"
         drawn.add_row(name, str(eviction.pod), grace, eviction.reason)
+    section(out, drawn)
+
+
+def _draw_waits(out: Console, changes: Iterable[NodeChange]) -> None:
+    waits = [(change.node, pod) for change in changes for pod in change.awaits]
+    if not waits:
+        return
+    drawn = table("NODE", "POD", title=f"WAITS FOR ({len(waits)} to end by themselves)")
+    for name, pod in waits:
+        drawn.add_row(name, str(pod))
     section(out, drawn)
 
 

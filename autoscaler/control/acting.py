@@ -77,11 +77,26 @@ class Acting:
             paused=self.kept.paused is not None,
             verdicts=self._verdicts(observation),
             memory=self.memory.nodes,
+            plans_follow=not self.setting.by_hand,
         )
         rollouts = Rollouts(self.setting.outside, leadership, briefing)
         for name, journal in sorted(self.journals.items()):
             self._note(rollouts.advance(name, journal))
         return self._refreshed(observation)
+
+    def end_waits(self, plan: Plan, view: View) -> None:
+        """Open the nodes again that have waited for their pods and are not needed now."""
+        leadership = self.leadership
+        if leadership is None:
+            return
+        wanted = {change.node for change in plan.changes if not change.blocked_by}
+        block = Block(Reason.NOT_WORTH_IT, "its pods have ended, and now it may stay as it is")
+        vacant = {n.name for n in view.snapshot.nodes if n.journal is None} - wanted
+        ended = {n: j for n, j in self.journals.items() if j.is_waiting and n in vacant}
+        briefing = self._briefing_of(view, dict.fromkeys(ended, block))
+        rollouts = Rollouts(self.setting.outside, leadership, briefing)
+        for name, journal in sorted(ended.items()):
+            self._note(rollouts.advance(name, journal))
 
     def start(self, plan: Plan, changes: Iterable[NodeChange], view: View) -> None:
         """Start rollouts, and take their first steps."""
@@ -95,14 +110,7 @@ class Acting:
         except AutoscalerError as error:
             self.errors.append(f"nothing started: {error}")
             return
-        briefing = Briefing(
-            view.observation,
-            self.setting.policy,
-            view.paused is not None,
-            {},
-            self.memory.nodes,
-        )
-        rollouts = Rollouts(self.setting.outside, leadership, briefing)
+        rollouts = Rollouts(self.setting.outside, leadership, self._briefing_of(view, {}))
         for first in opened:
             self._note(first)
             if first.journal is not None:
@@ -133,6 +141,12 @@ class Acting:
                 self._complain(node.name, error)
                 continue
             self.progress.append(Progress(node.name, node=written).noting(upkeep.patch.notice))
+
+    def _briefing_of(self, view: View, verdicts: Mapping[str, Block]) -> Briefing:
+        paused = view.paused is not None
+        return Briefing(
+            view.observation, self.setting.policy, paused, verdicts, self.memory.nodes
+        )
 
     def _outrank(self, leadership: Leadership) -> bool:
         """Make our epoch higher than that of any journal that is not ours."""

@@ -29,6 +29,8 @@ class Briefing:
         Why a rollout before its label should end, by node.
     memory
         What earlier cycles knew of the nodes.
+    plans_follow
+        Whether this cycle goes on to plan by itself.
     """
 
     observation: Observation
@@ -36,6 +38,7 @@ class Briefing:
     paused: bool = False
     verdicts: Mapping[str, Block] = field(default_factory=dict)
     memory: Memory = NO_MEMORY
+    plans_follow: bool = False
 
     @property
     def names_in_use(self) -> frozenset[str]:

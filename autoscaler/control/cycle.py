@@ -165,6 +165,7 @@ class Cycle:
         self._memorize(view, gated, fingerprint)
         ready = self._ready(gated)
         acting.start(gated, ready, view)
+        acting.end_waits(gated, view)
         if any(change.node not in acting.journals for change in ready):
             # What did not start for reasons of the moment is decided on again.
             self._memory = replace(self._memory, digest="")

@@ -48,6 +48,7 @@ class Onlooker:
             may_evict_from_s=may_evict_from_s,
             verdict=self._briefing.verdicts.get(name),
             has_metrics=self._outside.metrics is not None,
+            plans_follow=self._briefing.plans_follow,
             manager_pod=manager_of(pods, self._briefing.policy.mig_manager.namespace),
         )
         return self._with_proof(seen, journal)

@@ -11,19 +11,21 @@ from autoscaler.control.driver_agent import start_of
 from autoscaler.control.driver_mig_manager import MigManagerDriver, rollback_name
 from autoscaler.control.leadership import Leadership
 from autoscaler.control.outside import Outside
-from autoscaler.control.rollouts import Progress, node_patch, rules_of
+from autoscaler.control.rollouts import Progress, node_patch, record_of, rules_of
 from autoscaler.domain.cluster.marks import MIG_CONFIG
 from autoscaler.domain.cluster.objects import MetricsView
 from autoscaler.domain.demand.fingerprint import observed_hash
 from autoscaler.domain.errors import AutoscalerError, Conflict
 from autoscaler.domain.fleet.assessment import assess
+from autoscaler.domain.fleet.conditions import journal_of
 from autoscaler.domain.fleet.memory import NO_MEMORY, Memory
 from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
-from autoscaler.domain.journal.rollout import Journal, State
+from autoscaler.domain.journal.rollout import Journal, Result, State
 from autoscaler.domain.plan.plan import NodeChange, Plan
 from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.domain.reasons import Block, Reason
 from autoscaler.domain.rollout.opening import Start, open_rollout
+from autoscaler.domain.rollout.steps import Finish
 from autoscaler.planning.gating.gate import Standing, gate
 from autoscaler.planning.gating.persistence import Sightings, persistence_due
 
@@ -161,4 +163,9 @@ class Starter:
             start.node.name, node_patch(step, start.node)
         )
         progress = Progress(start.node.name, node=written, journal=step.journal)
+        waited = journal_of(start.node)
+        if waited is not None:
+            finish = Finish(Result.WAITED, "DecidedAnew", "its pods have ended; decided anew")
+            record = record_of(start.node.name, waited, finish, self._outside.clock.now_s())
+            progress = replace(progress, record=record)
         return progress.noting(step.notice)

@@ -74,6 +74,7 @@ changes = st.builds(
     layout=st.tuples(st.none() | amounts, st.none() | amounts),
     resources=amounts,
     evictions=tuples(st.builds(Eviction, pods, names)),
+    awaits=tuples(unnamed),
     serves=tuples(unnamed),
     price=prices,
     estimated_s=positive,

@@ -154,7 +154,7 @@ def standing_taints(node: FleetNode) -> tuple[Taint, ...]:
 def is_closed_by_us(node: FleetNode) -> bool:
     """Say whether our open rollout closed the node and will open it again."""
     journal = node.journal
-    return (
+    return node.has_waited or (
         journal is not None
         and journal.state is not State.QUARANTINED
         and not journal.was_unschedulable

@@ -5,7 +5,7 @@ devices are on several GPUs are left out, because emptying one of these frees no
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autoscaler.domain.cluster.bundle import effective_request
 from autoscaler.domain.cluster.objects import Observation, Pod, PodRef
@@ -17,7 +17,7 @@ from autoscaler.domain.fleet.evictions import budgets_of, lost_work_s, refusal
 from autoscaler.domain.fleet.seating import table_of
 from autoscaler.domain.fleet.snapshot import FleetNode, Gpu, Snapshot
 from autoscaler.domain.mig.geometry import Geometry
-from autoscaler.domain.policy.policy import Policy
+from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.domain.reasons import PodNote, Reason
 
 
@@ -110,6 +110,21 @@ def holders_of(
             crowd = _Crowd(node, observation, policy, possibilities, now_s)
             found += crowd.holders()
     return tuple(found)
+
+
+def told_by_agents(holders: Iterable[Holder], snapshot: Snapshot) -> tuple[Holder, ...]:
+    """Return what is left to know of holders without metrics.
+
+    Only the node agent tells then who sits where, and nobody is evicted.
+    """
+    agents = {node.name for node in snapshot.nodes if node.driver is Driver.AGENT}
+    return tuple(_kept(holder) for holder in holders if holder.node in agents)
+
+
+def _kept(holder: Holder) -> Holder:
+    message = "without metrics nobody is evicted"
+    note = holder.refusal or PodNote(holder.pod, Reason.METRICS_MISSING, message)
+    return replace(holder, refusal=note)
 
 
 def room_of(observation: Observation, holders: Iterable[Holder]) -> dict[str, int]:

@@ -52,7 +52,7 @@ def target_supply(
     if journal is None:
         meanings = {supply_of(layout, identity.strategy) for layout in promised}
         return meanings.pop() if len(meanings) == 1 else None
-    if journal.state is State.QUARANTINED:
+    if journal.state is State.QUARANTINED or journal.is_waiting:
         return None
     is_back = journal.state is State.ROLLING_BACK
     return (journal.before if is_back else journal.target).resources

@@ -36,13 +36,16 @@ class Circumstances:
     Parameters
     ----------
     journal
-        Its open rollout, of this very node.
+        Its open rollout, of this very node; ``None`` also for one that has waited.
+    has_waited
+        Whether we cordoned it only until its pods would end, and they have.
     """
 
     node: Node
     journal: Journal | None
     rules: RolloutRules
     now_s: float
+    has_waited: bool = False
 
     @property
     def is_changing(self) -> bool:
@@ -132,7 +135,7 @@ def _leaving(seen: Circumstances) -> Iterator[Hold]:
 
 def _cordoned(seen: Circumstances) -> Iterator[Hold]:
     ours = seen.journal is not None and not seen.journal.was_unschedulable
-    if seen.node.unschedulable and not ours:
+    if seen.node.unschedulable and not ours and not seen.has_waited:
         yield seen.hold(Reason.CORDONED, "someone else cordoned it")
 
 
@@ -165,7 +168,7 @@ def _changing(seen: Circumstances) -> Iterator[Hold]:
         target = journal.target.config_name
         text = f"rollout {journal.id} to {target} is {journal.state.value}"
         yield seen.hold(Reason.CHANGE_IN_PROGRESS, text)
-    elif ROLLOUT in node.annotations:
+    elif ROLLOUT in node.annotations and journal_of(node) is None:
         yield seen.hold(Reason.UNREADABLE, f"the annotation {ROLLOUT} is no journal of it")
     if journal is None and state in CHANGING_STATES:
         waiting = f"; paused: {', '.join(paused)}" if paused else ""

@@ -106,10 +106,10 @@ def examine(node: Node, pool: Pool | None, evidence: Evidence) -> FleetNode:
     pool
         ``None`` for a node of no pool: its supply counts, it is never changed.
     """
-    finding = look_at(node, pool, evidence)
     pods = evidence.bound.get(node.name, [])
     namespace = evidence.policy.mig_manager.namespace
     users = sorted((p for p in pods if uses_gpu(p, namespace)), key=lambda p: p.ref)
+    finding = look_at(node, pool, evidence, is_used=bool(users))
     holds = [
         *finding.holds,
         *_pool_holds(finding, pool, evidence),
@@ -131,6 +131,7 @@ def examine(node: Node, pool: Pool | None, evidence: Evidence) -> FleetNode:
         holders=tuple(users),
         holds=tuple(sorted(set(holds))),
         journal=finding.circumstances.journal,
+        has_waited=finding.circumstances.has_waited,
         target_supply=target_supply(
             finding.circumstances,
             finding.identity,
@@ -147,13 +148,26 @@ def examine(node: Node, pool: Pool | None, evidence: Evidence) -> FleetNode:
     )
 
 
-def look_at(node: Node, pool: Pool | None, evidence: Evidence) -> Finding:
-    """Return what a node and its configuration say, its pods aside."""
+def look_at(
+    node: Node, pool: Pool | None, evidence: Evidence, *, is_used: bool = True
+) -> Finding:
+    """Return what a node and its configuration say, its pods aside.
+
+    Parameters
+    ----------
+    is_used
+        Whether a pod may use its GPUs. A node that was only kept from new pods until
+        those that were there end is one like any other once they have: what becomes of
+        it is decided on what is known then.
+    """
+    journal = journal_of(node)
+    has_waited = journal is not None and journal.has_waited(is_used=is_used)
     circumstances = Circumstances(
         node=node,
-        journal=journal_of(node),
+        journal=None if has_waited else journal,
         rules=evidence.policy.rollout,
         now_s=evidence.now_s,
+        has_waited=has_waited,
     )
     known = evidence.memory.nodes.get(node.uid)
     wished = pool.strategy if pool is not None else Strategy.MIXED

@@ -94,6 +94,9 @@ class FleetNode:
         Its open rollout.
     target_supply
         For an open rollout or a change in progress: what it is about to offer.
+    has_waited
+        Whether we closed it only until its pods would end, and they have: it is a node
+        like any other, but nobody else can take what is free there.
     unseen
         Why metrics do not show where its pods sit; then MIG manager may change all of it
         when it is empty, and no part of it while anyone is there. Empty where they do.
@@ -112,6 +115,7 @@ class FleetNode:
     reserved: bool = False
     journal: Journal | None = None
     target_supply: Counts | None = None
+    has_waited: bool = False
     unseen: str = ""
 
     @property

@@ -47,7 +47,7 @@ KEYS: Mapping[str, str] = {
 }
 LAYOUT_KEYS = ("configBefore", "layoutBefore", "observedBefore", "target")
 # Only in the journal of a driver that chooses places.
-AGENT_KEYS = ("driver", "placesBefore", "placesTarget")
+AGENT_KEYS = ("driver", "placesBefore", "placesTarget", "awaits")
 
 
 def journal_to_text(journal: Journal) -> str:
@@ -66,6 +66,8 @@ def journal_to_text(journal: Journal) -> str:
         fields["driver"] = journal.driver.value
         fields["placesBefore"] = places_to_json(journal.before.places)
         fields["placesTarget"] = places_to_json(journal.target.places)
+        if journal.awaits:
+            fields["awaits"] = list(journal.awaits)
     return json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -156,6 +158,7 @@ class Reader:
             cost=self.get("cost", as_amount),
             manager_pod=self.get("managerPod", as_text),
             driver=self.get_or("driver", as_driver, Driver.MIG_MANAGER),
+            awaits=self.get_or("awaits", as_texts, ()),
         )
 
     def get(self, key: str, read: Callable[[object], T]) -> T:

@@ -34,6 +34,7 @@ class Result(StrEnum):
     """How a rollout ended."""
 
     DONE = "done"
+    WAITED = "waited"
     ABORTED = "aborted"
     ROLLED_BACK = "rolled-back"
     QUARANTINED = "quarantined"
@@ -104,6 +105,9 @@ class Journal:
         Indexes of the GPUs that change.
     evictions
         Pods the plan may evict, ``namespace/name``.
+    awaits
+        Pods on the instances that go, ``namespace/name``, that will end by themselves.
+        When they have, the loop decides anew: much may have come since the plan.
     reason
         Why it is repaired or rolled back; empty while all goes well.
     pool, model
@@ -153,6 +157,23 @@ class Journal:
     cost: float = 0.0
     manager_pod: str = ""
     driver: Driver = Driver.MIG_MANAGER
+    awaits: tuple[str, ...] = ()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the node is only kept from new pods until those that are there end."""
+        return bool(self.awaits) and self.state.is_before_label
+
+    def has_waited(self, *, is_used: bool) -> bool:
+        """Say whether the wait is over, and what becomes of the node is open again.
+
+        Parameters
+        ----------
+        is_used
+            Whether a pod may use GPUs of the node. A node that was closed before us stays
+            closed, so nothing is open there.
+        """
+        return self.is_waiting and not is_used and not self.was_unschedulable
 
     @property
     def needed(self) -> tuple[Layout, ...]:

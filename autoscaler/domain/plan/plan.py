@@ -145,6 +145,8 @@ class NodeChange:
         ``None`` for a GPU with MIG off.
     resources
         What the node must advertise afterwards, by resource name.
+    awaits
+        Pods that will end by themselves and must have done so first.
     """
 
     node: str
@@ -156,6 +158,7 @@ class NodeChange:
     layout: tuple[Counts | None, ...]
     resources: Counts
     evictions: tuple[Eviction, ...] = ()
+    awaits: tuple[PodRef, ...] = ()
     serves: tuple[PodRef, ...] = ()
     price: Price = Price()
     estimated_s: float = 0.0

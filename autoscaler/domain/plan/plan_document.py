@@ -264,6 +264,9 @@ class ChangeDocument(Section):
     evictions: tuple[EvictionDocument, ...]
     """Pods that must leave."""
 
+    awaits: tuple[PodDocument, ...]
+    """Pods that will end by themselves and must have done so first."""
+
     serves: tuple[PodDocument, ...]
     """Pending pods that it serves."""
 

@@ -133,6 +133,7 @@ def _change_to_json(change: NodeChange) -> Json:
         "layout": [None if counts is None else dict(counts) for counts in change.layout],
         "resources": dict(change.resources),
         "evictions": [_eviction_to_json(eviction) for eviction in change.evictions],
+        "awaits": [_pod_to_json(pod) for pod in change.awaits],
         "serves": [_pod_to_json(pod) for pod in change.serves],
         "gain": price.gain,
         "cost": price.cost,
@@ -251,6 +252,7 @@ def _change_of(change: ChangeDocument) -> NodeChange:
             Eviction(PodRef(e.namespace, e.name, e.uid or ""), e.reason)
             for e in change.evictions
         ),
+        awaits=tuple(PodRef(pod.namespace, pod.name) for pod in change.awaits),
         serves=tuple(PodRef(pod.namespace, pod.name) for pod in change.serves),
         price=_price_of(change.terms),
         estimated_s=change.estimated_s,

@@ -236,6 +236,12 @@ class RolloutRules(Section):
     """Time for pods to leave before the rollout is given up. Default: 20m, with or
     without eviction."""
 
+    surplus_deadline_s: Duration = duration("6h", positive=True)
+    """Time for which a node of one GPU may be kept from new pods until the pod that has
+    the GPU as a whole ends, where the home mix entitles nobody to it again. Agent driver
+    only, and off with disruption.draining. Default: 6h, because meanwhile nobody loses
+    anything: the GPU is in use, and what becomes of it is decided when it is free."""
+
     bind_grace_s: Duration = duration("10s")
     """Time after the cordon before a read that shows no pod is believed. Default: 10s,
     because a binding under way still arrives after a cordon."""

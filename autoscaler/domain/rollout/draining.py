@@ -73,13 +73,21 @@ def drain(s: Situation) -> Step:
     leaving = must_leave(s)
     if leaving.pods:
         return empty(s, leaving)
+    if s.seen.plans_follow and s.journal.has_waited(is_used=bool(users(s))):
+        # Much may have come since the plan, and the node is empty as a whole.
+        message = "the pods it waited for have ended; the next plan decides"
+        return s.wait(WaitReason.NEXT_PLAN, message)
     return hold_back(s) or ask(s)
 
 
 def abort(s: Situation) -> Step | None:
     """Return the release when the rollout should not go on."""
     why = abort_reason(s)
-    return None if why is None else release(s, Result.ABORTED, *why)
+    if why is None:
+        return None
+    # Where nobody needs the GPU any more the wait was no failure, and the node no worse.
+    in_vain = s.journal.is_waiting and why[0] == Reason.NOT_WORTH_IT
+    return release(s, Result.WAITED if in_vain else Result.ABORTED, *why)
 
 
 def abort_reason(s: Situation) -> tuple[str, str] | None:
@@ -130,7 +138,7 @@ def premise_gone(s: Situation) -> tuple[str, str] | None:
     if answer is not None and answer.phase is Phase.FAILED:
         return "AgentRefused", answer.message
     leaving = must_leave(s)
-    planned = set(s.journal.evictions)
+    planned = {*s.journal.evictions, *s.journal.awaits}
     for pod in leaving.pods if leaving.is_exact else ():
         if pod.deletion_s is None and str(pod.ref) not in planned:
             return Reason.GPUS_BUSY, f"{pod.ref} has come to an instance that was to go"
@@ -177,10 +185,7 @@ def must_leave(s: Situation) -> Leaving:
     if s.by_agent:
         found = sitting(s)
         return Leaving(found.pods, is_exact=not found.gap, gap=found.gap)
-    namespace = s.rules.mig_manager.namespace
-    holders = tuple(
-        sorted((p for p in s.seen.pods if uses_gpu(p, namespace)), key=lambda p: p.ref)
-    )
+    holders = users(s)
     if len(s.journal.gpus) == len(s.journal.target.gpus):
         return Leaving(holders, is_exact=True)
     if not s.seen.proof.is_proven:
@@ -191,6 +196,13 @@ def must_leave(s: Situation) -> Leaving:
         tuple(p for p in holders if on_gpus.get(p.ref) in changing or p.ref not in on_gpus),
         is_exact=True,
     )
+
+
+def users(s: Situation) -> tuple[Pod, ...]:
+    """Return the pods that use GPUs of the node, in name order."""
+    namespace = s.rules.mig_manager.namespace
+    found = (pod for pod in s.seen.pods if uses_gpu(pod, namespace))
+    return tuple(sorted(found, key=lambda pod: pod.ref))
 
 
 def empty(s: Situation, leaving: Leaving) -> Step:

@@ -6,6 +6,7 @@ from autoscaler.domain.cluster.marks import MIG_CONFIG, QUARANTINE
 from autoscaler.domain.cluster.objects import Node
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.fleet.advertised import advertised
+from autoscaler.domain.fleet.conditions import journal_of
 from autoscaler.domain.journal.quarantine import Quarantine
 from autoscaler.domain.journal.rollout import Journal, Layout, State
 from autoscaler.domain.mig.geometry import Geometry
@@ -57,6 +58,12 @@ class Start:
 def open_rollout(start: Start, rules: Rules, now_s: float) -> PatchNode:
     """Return the patch that closes a node for its change."""
     node, change = start.node, start.change
+    # One that has waited for its pods goes before, and it was that which closed the node.
+    earlier = journal_of(node)
+    was_closed = node.unschedulable if earlier is None else earlier.was_unschedulable
+    marks = {name: node.annotations.get(name) for name in sorted(OUR_MARKS)}
+    awaits = change.awaits if start.driver is Driver.AGENT else ()
+    own = rules.rollout
     journal = Journal(
         id=f"{node.name}-{int(now_s)}",
         plan=start.plan,
@@ -64,7 +71,7 @@ def open_rollout(start: Start, rules: Rules, now_s: float) -> PatchNode:
         epoch=rules.epoch,
         state=State.CLOSED,
         state_since_s=now_s,
-        deadline_s=now_s + rules.rollout.drain_deadline_s,
+        deadline_s=now_s + (own.surplus_deadline_s if awaits else own.drain_deadline_s),
         before=Layout(
             node.labels.get(MIG_CONFIG),
             start.layout,
@@ -74,8 +81,8 @@ def open_rollout(start: Start, rules: Rules, now_s: float) -> PatchNode:
         target=Layout(change.config_name, change.layout, change.resources, start.places_after),
         node_uid=node.uid,
         attempt=failures_so_far(node),
-        was_unschedulable=node.unschedulable,
-        marks={name: node.annotations.get(name) for name in sorted(OUR_MARKS)},
+        was_unschedulable=was_closed,
+        marks=marks if earlier is None else earlier.marks,
         gpus=tuple(g.index for g in change.gpus),
         evictions=tuple(sorted(str(e.pod) for e in change.evictions)),
         pool=change.pool,
@@ -86,6 +93,7 @@ def open_rollout(start: Start, rules: Rules, now_s: float) -> PatchNode:
         gain=change.price.gain,
         cost=change.price.cost,
         driver=start.driver,
+        awaits=tuple(str(pod) for pod in awaits),
     )
     message = f"closed to change {change.config_name}: {layouts_text(start)}"
     return PatchNode(

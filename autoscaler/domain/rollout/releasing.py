@@ -15,6 +15,7 @@ FOREIGN_HOLD_S = 86400.0
 
 NOTICES = {
     Result.DONE: Notice("MigRolloutDone", ""),
+    Result.WAITED: Notice("MigRolloutWaited", ""),
     Result.ABORTED: Notice("MigRolloutAborted", ""),
     Result.ROLLED_BACK: Notice("MigRolloutRolledBack", "", warning=True),
     Result.QUARANTINED: Notice("MigNodeQuarantined", "", warning=True),
@@ -69,7 +70,7 @@ def quarantine_change(
     """Return what becomes of the quarantine annotation with this result."""
     if result is Result.DONE:
         return {QUARANTINE: None} if QUARANTINE in s.node.annotations else {}
-    if result is Result.ABORTED:
+    if result in {Result.ABORTED, Result.WAITED}:
         return {}
     attempt = s.journal.attempt + (1 if result.is_failure else 0)
     wait_s = backoff_s(s.rules.rollout.backoff_s, max(1, attempt))

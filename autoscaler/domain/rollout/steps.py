@@ -30,6 +30,7 @@ class WaitReason(StrEnum):
     SETTLING = "Settling"
     FOREIGN_CONFIG = "ForeignConfig"
     NODE_AGENT = "NodeAgent"
+    NEXT_PLAN = "NextPlan"
     READ_FAILED = "ReadFailed"
     WRITE_FAILED = "WriteFailed"
 
@@ -170,6 +171,8 @@ class Seen:
         Whether metrics can be had at all.
     manager_pod
         The MIG manager's pod on this node.
+    plans_follow
+        Whether a plan of this cycle decides what becomes of a node that has waited.
     """
 
     node: Node | None
@@ -184,6 +187,7 @@ class Seen:
     proof: HolderProof = HolderProof(gap="no metrics")
     has_metrics: bool = False
     manager_pod: PodRef | None = None
+    plans_follow: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
 from autoscaler.domain.journal.history import RolloutRecord
-from autoscaler.domain.journal.rollout import Journal
+from autoscaler.domain.journal.rollout import Journal, Result
 from autoscaler.domain.policy.policy import Budgets
 from autoscaler.domain.policy.quantity import format_duration, share_of
 from autoscaler.domain.reasons import Block, Reason
@@ -93,8 +93,10 @@ def allowance(
     now_s
         Epoch seconds.
     """
-    starts_s = [record.started_at_s for record in history]
-    starts_s += [start_of(node.journal) for node in snapshot.nodes if node.journal]
+    # A node that only waits is in full use, and its wait changes nothing.
+    starts_s = [r.started_at_s for r in history if r.result is not Result.WAITED]
+    journals = (node.journal for node in snapshot.nodes)
+    starts_s += [start_of(own) for own in journals if own is not None and not own.is_waiting]
     reasons = ((node.name, why_unavailable(node)) for node in snapshot.nodes)
     return Allowance(
         budgets=budgets,
@@ -107,6 +109,8 @@ def allowance(
 
 def why_unavailable(node: FleetNode) -> str:
     """Return why a node is out of service, empty when it is not."""
+    if node.has_waited or (node.journal is not None and node.journal.is_waiting):
+        return ""
     if node.journal is not None:
         return f"rollout {node.journal.state}"
     if node.node.unschedulable:

@@ -193,7 +193,7 @@ def _unseen(case: _Case, change: NodeChange) -> Iterator[Block]:
 
 def _cooldown(case: _Case, change: NodeChange) -> Iterator[Block]:
     mine = sorted(
-        (record for record in case.standing.history if record.node == change.node),
+        (r for r in case.standing.history if r.node == change.node and _did_something(r)),
         key=lambda record: record.ended_at_s,
     )
     if not mine:
@@ -212,6 +212,10 @@ def _cooldown(case: _Case, change: NodeChange) -> Iterator[Block]:
             Reason.COOLDOWN,
             f"{last}; {why}: it rests for {format_duration(wait_s)}, until {moment(until_s)}",
         )
+
+
+def _did_something(record: RolloutRecord) -> bool:
+    return record.result is not Result.WAITED
 
 
 def _refused(case: _Case, change: NodeChange) -> Iterator[Block]:

@@ -16,6 +16,7 @@ from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.planning.program.departure import Departures
 from autoscaler.planning.program.fleet import is_movable
 from autoscaler.planning.program.order import shapes_of
+from autoscaler.planning.program.surplus import surplus_of
 from autoscaler.planning.program.targets import Way
 from autoscaler.planning.program.units import free_of
 from autoscaler.planning.program.worth import Worth
@@ -88,7 +89,12 @@ def crowd_of(
         for name, n in own.items()
         if is_movable(n) and not n.reserved and n.strategy is Strategy.MIXED
     }
-    bare = Departures(policy, worth)
+    surplus = surplus_of(
+        demand.holders,
+        {name: node for name, node in own.items() if name in drivers},
+        worth.history.home,
+    )
+    bare = Departures(policy, worth, surplus=surplus)
     places: dict[Place, list[Holder]] = {}
     for holder in demand.holders:
         if holder.node in drivers:
@@ -106,6 +112,7 @@ def crowd_of(
         },
         limit_of={name: i for i, name in enumerate(budgets)},
         freed=_freed(demand, own.values(), chosen),
+        surplus=surplus,
     )
     departures.holders = {p: departures.in_order(held) for p, held in chosen.items()}
     room = tuple(demand.room.get(name, 0) for name in budgets)
@@ -119,8 +126,8 @@ def _cheapest(
     kept: dict[Place, tuple[Holder, ...]] = {}
     priced: list[tuple[float, Place]] = []
     for place, holders in able.items():
-        ways = bare.leavers(holders, drivers[place[0]]).ways
-        if Way.EVICT not in ways and drivers[place[0]] is not Driver.AGENT:
+        leavers = bare.leavers(holders, drivers[place[0]])
+        if Way.EVICT not in leavers.ways and not any(leavers.evictable):
             kept[place] = holders
             continue
         lost = sum(h.lost_work_s * h.held.total() for h in holders if h.may_be_evicted)

@@ -2,7 +2,8 @@
 
 MIG manager cuts a GPU only when it is empty as a whole: either its holders end by
 themselves soon, or those that may be evicted are. The node agent cuts around whoever
-stays, so only those leave whose place a new layout takes.
+stays, so only those leave whose place a new layout takes. It waits for nobody else but
+those who hold more whole GPUs than the past entitles them to.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +19,10 @@ from autoscaler.planning.program.cost import Cost
 from autoscaler.planning.program.drain import Drain, Stay, drain_of
 from autoscaler.planning.program.targets import Leavers, Target, Way
 from autoscaler.planning.program.worth import Worth
+
+# Share of a wait's slice-seconds that it costs where nothing else is lost by it: of two
+# changes that win the same, the one that need not wait.
+LATENESS = 0.01
 
 Likeness = tuple[tuple[object, ...], ...]
 """What makes holders alike for prices; sorts by content."""
@@ -70,6 +75,8 @@ class Departures:
     freed
         Chance that a request would take an instance of a name that becomes free by
         itself; 0 where absent.
+    surplus
+        GPUs for whose holders the agent may wait, by node name and index.
     """
 
     policy: Policy
@@ -78,6 +85,7 @@ class Departures:
     want_of: Mapping[tuple[Counts, frozenset[str], float], int] = field(default_factory=dict)
     limit_of: Mapping[str, int] = field(default_factory=dict)
     freed: Mapping[str, float] = field(default_factory=dict)
+    surplus: frozenset[tuple[str, int]] = frozenset()
     _made: dict[tuple[Likeness, Way, Geometry | None], Emptying | None] = field(
         default_factory=dict
     )
@@ -118,9 +126,9 @@ class Departures:
     def leavers(self, holders: Sequence[Holder], driver: Driver) -> Leavers:
         """Return how a GPU may be emptied; falsy where it cannot be."""
         if driver is Driver.AGENT:
-            # The agent asks for the place of whoever is evicted, and waits for nobody
-            # else but those that have been told to go.
-            able = [h for h in holders if h.places and (h.may_be_evicted or h.is_going)]
+            # The agent asks for the place of whoever is evicted, has been told to go, or
+            # has one beyond the home share.
+            able = [h for h in holders if h.places and self._may_leave(h)]
             return Leavers(
                 places=tuple(h.places for h in able if h.places),
                 evictable=tuple(h.may_be_evicted for h in able),
@@ -130,6 +138,12 @@ class Departures:
             ways.insert(0, Way.WAIT)
         targets = (Target(Counts(), way=way) for way in ways)
         return Leavers(ways=tuple(t.way for t in targets if self.emptying(holders, t)))
+
+    def _may_leave(self, holder: Holder) -> bool:
+        if holder.may_be_evicted or holder.is_going:
+            return True
+        waits = self.policy.disruption.draining.enabled
+        return waits and (holder.node, holder.gpu) in self.surplus
 
     def emptying(self, holders: Sequence[Holder], target: Target) -> Emptying | None:
         """Return what making room for a target comes to, ``None`` when it is hopeless.
@@ -154,7 +168,7 @@ class Departures:
         stays = tuple(
             Stay(gone_in_s=h.grace_s) if h in evicted else self.stay_of(h) for h in leaving
         )
-        drain = drain_of(stays, self.policy.rollout.drain_deadline_s)
+        drain = drain_of(stays, self._deadline_s(target, evicted))
         if drain.chance < self.policy.disruption.draining.min_chance:
             return None
         idle = sum(
@@ -165,7 +179,15 @@ class Departures:
         wants = [self.want_of.get((h.bundle, h.eligible, h.weight), 0) for h in evicted]
         budgets = [self.limit_of.get(name, 0) for h in evicted for name in h.budgets]
         cost = self._cost(leaving, evicted)
+        if _is_surplus(target, evicted):
+            late = LATENESS * drain.wait_s * sum(map(self._slices, leaving))
+            cost = cost.plus(Cost(waiting=late))
         return Emptying(gone, drain, idle, cost, _counted(wants), _counted(budgets))
+
+    def _deadline_s(self, target: Target, evicted: Sequence[Holder]) -> float:
+        rules = self.policy.rollout
+        is_surplus = _is_surplus(target, evicted)
+        return rules.surplus_deadline_s if is_surplus else rules.drain_deadline_s
 
     def _cost(self, leaving: Sequence[Holder], evicted: Sequence[Holder]) -> Cost:
         restart_s = self.policy.planning.restart_s
@@ -184,6 +206,11 @@ class Departures:
 
     def _slices(self, holder: Holder) -> int:
         return sum(self.worth.slices_of(n) * k for n, k in holder.bundle.items())
+
+
+def _is_surplus(target: Target, evicted: Sequence[Holder]) -> bool:
+    """Say whether the agent, who knows places, waits for pods that end by themselves."""
+    return target.geometry is not None and not evicted
 
 
 def is_in_the_way(holder: Holder, target: Target) -> bool:

@@ -46,6 +46,8 @@ def cap_rules(
         return ()
     nodes = [n for n in snapshot.nodes if n.pool == pool.name and not n.reserved]
     present = instances_of(nodes)
+    # What we kept from others in order to cut it anew has no right to stay.
+    settled = instances_of(node for node in nodes if not node.has_waited)
     floors = active_floors(pool, now_s)
     rules = []
     for model, number in gpus_of(pool.name, snapshot).numbers:
@@ -56,7 +58,7 @@ def cap_rules(
         limit = entitled + more_than_home(cap, number)
         there = present[resource_name(whole.name)]
         # What exists may stay, so the cap holds for what would be created beyond it.
-        limit = max(limit, there, floors[whole.name])
+        limit = max(limit, settled[resource_name(whole.name)], floors[whole.name])
         slices = whole.compute_slices
         rules.append(PoolRule(pool.name, RuleKind.CAP, whole.name, limit, there, slices))
     return tuple(rules)

@@ -13,7 +13,7 @@ from autoscaler.domain.counts import Counts
 from autoscaler.domain.demand.holder import Holder
 from autoscaler.domain.fleet.snapshot import FleetNode
 from autoscaler.planning.program.cost import Cost
-from autoscaler.planning.program.departure import Departures, evicted_by
+from autoscaler.planning.program.departure import Departures, evicted_by, is_in_the_way
 from autoscaler.planning.program.fleet import Fleet, Members
 from autoscaler.planning.program.formulation import Formulation
 from autoscaler.planning.program.mix import ALL_GPUS, Choice, NodeKind
@@ -40,6 +40,8 @@ class NodeMove:
         Price of the change, in slice-seconds.
     evicted
         Pods that must leave for it, in name order.
+    awaited
+        Pods that will end by themselves and must have done so first, in name order.
     gone
         Instances of holders who leave by themselves or are evicted, by profile.
     wait_s
@@ -56,6 +58,7 @@ class NodeMove:
     targets: tuple[tuple[int, Target], ...]
     cost: Cost
     evicted: tuple[Holder, ...] = ()
+    awaited: tuple[Holder, ...] = ()
     gone: Counts = Counts()
     wait_s: float = 0.0
     is_idle: bool = True
@@ -154,6 +157,7 @@ class _Kind:
 
     def _with_departures(self, move: NodeMove) -> NodeMove:
         evicted: list[Holder] = []
+        awaited: list[Holder] = []
         gone, wait_s = Counts(), 0.0
         for position, target in move.targets:
             if target.way is Way.NOBODY:
@@ -161,11 +165,16 @@ class _Kind:
             holders = self.departures.at(move.node.gpus[position], move.node)
             emptying = self.departures.emptying(holders, target)
             evicted += evicted_by(holders, target)
+            if target.way is Way.WAIT:
+                leaving = (h for h in holders if is_in_the_way(h, target))
+                awaited += [h for h in leaving if not h.is_going]
             if emptying is not None:
                 gone = gone.plus(emptying.leaving)
                 wait_s = max(wait_s, emptying.drain.wait_s)
         evicted.sort(key=lambda holder: holder.pod)
-        return replace(move, evicted=tuple(evicted), gone=gone, wait_s=wait_s)
+        awaited.sort(key=lambda holder: holder.pod)
+        move = replace(move, evicted=tuple(evicted), awaited=tuple(awaited))
+        return replace(move, gone=gone, wait_s=wait_s)
 
     def _whole_move(self, node: FleetNode, option: int) -> NodeMove:
         target = self.members.whole.targets[option]

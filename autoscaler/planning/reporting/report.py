@@ -91,6 +91,7 @@ def _change(priced: PricedMove, serves: tuple[PodRef, ...], seconds: float) -> N
         layout=layout,
         resources=supply_of(layout, node.strategy),
         evictions=_evictions(priced.move, serves),
+        awaits=tuple(holder.pod for holder in move.awaited),
         serves=serves,
         price=priced.price,
         estimated_s=seconds,

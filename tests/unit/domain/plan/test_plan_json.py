@@ -75,6 +75,7 @@ def full():
         gpus=(gpu,),
         layout=(Counts({"3g.20gb": 2}), None),
         evictions=(Eviction(PodRef("team", "train-0", "uid-1"), "holds GPU 0"),),
+        awaits=(PodRef("team", "ends-0"),),
         serves=(PodRef("team", "wait-0"), PodRef("team", "wait-1")),
         price=PRICE,
         blocked_by=(Block(Reason.PAUSED, "paused"),),
@@ -157,6 +158,7 @@ def test_the_form_of_a_change_is_the_contract():
         "evictions": [
             {"namespace": "team", "name": "train-0", "uid": "uid-1", "reason": "holds GPU 0"}
         ],
+        "awaits": [{"namespace": "team", "name": "ends-0"}],
         "serves": [
             {"namespace": "team", "name": "wait-0"},
             {"namespace": "team", "name": "wait-1"},

@@ -58,6 +58,7 @@ DEFAULTS = {
     },
     "rollout": {
         "drainDeadline": "20m",
+        "surplusDeadline": "6h",
         "bindGrace": "10s",
         "settle": "30s",
         "noResponse": "5m",

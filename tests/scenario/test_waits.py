@@ -1,0 +1,215 @@
+"""The loop keeps a GPU from a flood of whole-GPU pods before it is free.
+
+Two nodes of one GPU are whole and in use; the past entitles whole GPUs to one of them. The
+scheduler gives an instance that becomes free to the next pod that asks for it at once.
+"""
+
+from dataclasses import dataclass
+
+import pytest
+
+from autoscaler.domain.journal.rollout import Result
+from autoscaler.planning.past.demand_history import history_of_jobs
+from autoscaler.planning.past.queue_model import Job
+from autoscaler.ports import CONFIG_MAPS, PODS
+from autoscaler.simulation.apiserver.faults import Point
+from tests.agent_worlds import Guard, agent_policy, agent_world
+from tests.loops import (
+    NAMESPACE,
+    STATUS,
+    Replica,
+    annotate,
+    annotations,
+    create_pod,
+    is_closed,
+    kill_at_write,
+)
+from tests.worlds import ONE, START_S, THREE, WHOLE, geometries, pods, task
+
+FULL = {"7g.40gb": 1}
+# One whole GPU and two halves were always wanted, for so many seconds each time.
+ALWAYS = {WHOLE: (1, 4800), THREE: (2, 600)}
+POLICY = {
+    "rollout": {"warmUp": "1s", "surplusDeadline": "1h"},
+    "planning": {"persistence": "0s", "persistenceLooks": 1, "minGain": 1},
+}
+
+
+@dataclass
+class Steady:
+    """A past in which the same was always wanted."""
+
+    def demand(self, pool, grid, alone):
+        first_s, last_s = int(grid.start_s), int(grid.end_s)
+        jobs = {
+            (pool, name): [
+                Job(float(start_s), float(run_s))
+                for start_s in range(first_s, last_s, run_s)
+                for _ in range(number)
+            ]
+            for name, (number, run_s) in ALWAYS.items()
+        }
+        return history_of_jobs(jobs, grid)
+
+
+def flooded(nodes=("n1", "n2"), gpus=(FULL,), run_s=1000.0):
+    """Return a world in use, with a flood that waits and two small pods behind it."""
+    world = agent_world(*gpus, nodes=nodes)
+    number = len(nodes) * len(gpus)
+    world.submit(task(f"first-{i}", {WHOLE: 1}, run_s=run_s) for i in range(number))
+    world.submit(
+        task(f"flood-{i}", {WHOLE: 1}, run_s=90_000.0, arrival_s=START_S + 5)
+        for i in range(2 * number)
+    )
+    world.submit(
+        task(f"small-{i}", {THREE: 1}, run_s=90_000.0, arrival_s=START_S + 10) for i in range(2)
+    )
+    return world
+
+
+def replica(world, **changes):
+    """Return a replica that knows the past."""
+    return Replica(world, agent_policy(**{**POLICY, **changes}), history=Steady())
+
+
+def running(world):
+    """Return who runs on which node, those that were first left out."""
+    found = pods(world).values()
+    return {
+        p["metadata"]["name"]: p["spec"]["nodeName"]
+        for p in found
+        if p["status"]["phase"] == "Running" and not p["metadata"]["name"].startswith("first")
+    }
+
+
+def closed(world):
+    """Return the nodes that are cordoned."""
+    return [name for name in world.fleet.names if is_closed(world, name)]
+
+
+def results(own):
+    """Return how rollouts ended."""
+    return [record.result for record in own.records]
+
+
+SERVED = {"flood-0": "n1", "small-0": "n2", "small-1": "n2"}
+
+
+def test_without_waiting_the_flood_takes_what_becomes_free():
+    """What the wait is good for."""
+    world = flooded()
+    replica(world, disruption={"draining": {"enabled": False}})
+    world.run_for(1500)
+    assert sorted(running(world)) == ["flood-0", "flood-1"]
+
+
+def test_the_surplus_goes_to_those_who_wait():
+    """The GPU of the home share stays open, and nobody is disturbed."""
+    world = flooded()
+    guard, own = Guard(world), replica(world)
+    world.run_for(600)
+    assert closed(world) == ["n2"]
+    assert own.states("n2") == ["draining"]
+    change = next(c for o in own.outcomes if o.plan for c in o.plan.changes)
+    assert (change.node, change.evictions) == ("n2", ())
+    assert [pod.name.startswith("first") for pod in change.awaits] == [True]
+    world.run_for(900)
+    assert running(world) == SERVED
+    assert geometries(world, "n2") == ["3g.20gb@0 3g.20gb@4"]
+    assert closed(world) == []
+    assert results(own) == [Result.WAITED, Result.DONE]
+    assert sorted(annotations(world, "n2")) == ["mig-autoscaler.io/inventory"]
+    assert guard.faults == []
+
+
+def test_what_becomes_of_it_is_decided_when_it_is_free():
+    """Much may come while the pod runs: here seven small pods instead of the two halves."""
+    world = flooded()
+    own = replica(world)
+    world.run_for(600)
+    for number in range(2):
+        world.platform.client.delete(PODS, "jobs", f"small-{number}")
+    for number in range(7):
+        create_pod(world, f"tiny-{number}", requests={ONE: 1})
+    world.run_for(900)
+    assert sorted(running(world)) == ["flood-0", *(f"tiny-{n}" for n in range(7))]
+    assert results(own)[-2:] == [Result.WAITED, Result.DONE]
+
+
+def test_a_wait_that_nobody_needs_any_more_ends_without_a_rest():
+    """The node is open at once, and may be closed again when somebody comes."""
+    world = flooded()
+    own = replica(world)
+    world.run_for(600)
+    for number in range(2):
+        world.platform.client.delete(PODS, "jobs", f"small-{number}")
+    world.run_for(90)
+    assert (closed(world), results(own)) == ([], [Result.WAITED])
+    create_pod(world, "half", requests={THREE: 1})
+    world.run_for(90)
+    assert closed(world) == ["n2"]
+
+
+def test_at_the_deadline_the_node_is_open_again_and_rests():
+    """A pod that outlasts the wait keeps its GPU, and it is no news until the rest is over."""
+    world = flooded(run_s=90_000.0)
+    draining = {"draining": {"minChance": 0.1}}
+    rollout = {"warmUp": "1s", "surplusDeadline": "15m"}
+    own = replica(world, rollout=rollout, disruption=draining)
+    world.run_for(1200)
+    assert (closed(world), results(own)) == ([], [Result.ABORTED])
+    assert "DrainDeadline" in own.records[0].message
+    assert sorted(annotations(world, "n2")) == ["mig-autoscaler.io/inventory"]
+
+
+def test_a_hold_ends_the_wait():
+    """People go first."""
+    world = flooded()
+    own = replica(world)
+    world.run_for(600)
+    annotate(world, "n2", hold="true")
+    world.run_for(60)
+    assert (closed(world), results(own)) == ([], [Result.ABORTED])
+
+
+def test_a_pause_opens_a_node_that_has_waited():
+    """Nothing may start, so nobody would use it."""
+    world = flooded()
+    own = replica(world)
+    world.run_for(600)
+    paused = {"metadata": {"annotations": {"mig-autoscaler.io/pause": "by ops"}}}
+    world.platform.client.patch(CONFIG_MAPS, NAMESPACE, STATUS, paused)
+    world.run_for(900)
+    assert (closed(world), results(own)) == ([], [Result.WAITED])
+
+
+def test_a_node_of_several_gpus_is_not_closed_for_one_of_them():
+    """What becomes free on its other GPUs would be lost."""
+    world = flooded(nodes=("n1",), gpus=(FULL, FULL))
+    replica(world)
+    world.run_for(600)
+    assert closed(world) == []
+
+
+def test_a_node_that_waits_is_in_service_for_the_budget():
+    """One node may be out of service, and it goes to one that changes now."""
+    world = flooded(nodes=("n1", "n2", "n3"))
+    own = replica(world, disruption={"budgets": {"nodes": 1, "perHour": 1}})
+    world.run_for(600)
+    assert closed(world) == ["n2", "n3"]
+    assert all(j.is_waiting for j in own.outcomes[-1].journals.values())
+
+
+@pytest.mark.parametrize("point", [Point.BEFORE_APPLY, Point.AFTER_APPLY])
+@pytest.mark.parametrize("number", range(16))
+def test_whoever_dies_the_end_is_the_same(number, point):
+    """The next replica goes on from the journal, at each write of the first."""
+    world = flooded()
+    guard = Guard(world)
+    replica(world)
+    Replica(world, agent_policy(**POLICY), name="replica-2", history=Steady())
+    kill_at_write(world, number, point)
+    world.run_for(1800)
+    assert running(world) == SERVED
+    assert closed(world) == []
+    assert guard.faults == []
