@@ -92,7 +92,11 @@ def results(own):
     return [record.result for record in own.records]
 
 
-SERVED = {"flood-0": "n1", "small-0": "n2", "small-1": "n2"}
+def served(world):
+    """Say whether the home share has its pod, and the small ones the other node."""
+    found = running(world)
+    small = {found.pop("small-0", "n1"), found.pop("small-1", "n2")}
+    return list(found) == ["flood-0"] and small == set(world.fleet.names) - set(found.values())
 
 
 def test_without_waiting_the_flood_takes_what_becomes_free():
@@ -108,16 +112,20 @@ def test_the_surplus_goes_to_those_who_wait():
     world = flooded()
     guard, own = Guard(world), replica(world)
     world.run_for(600)
-    assert closed(world) == ["n2"]
+    # Which of the two ends first nobody knows.
+    assert closed(world) == ["n1", "n2"]
     assert own.states("n2") == ["draining"]
     change = next(c for o in own.outcomes if o.plan for c in o.plan.changes)
-    assert (change.node, change.evictions) == ("n2", ())
+    assert change.evictions == ()
     assert [pod.name.startswith("first") for pod in change.awaits] == [True]
     world.run_for(900)
-    assert running(world) == SERVED
-    assert geometries(world, "n2") == ["3g.20gb@0 3g.20gb@4"]
+    assert served(world)
+    assert sorted(geometries(world, "n1") + geometries(world, "n2")) == [
+        "3g.20gb@0 3g.20gb@4",
+        "7g.40gb@0",
+    ]
     assert closed(world) == []
-    assert results(own) == [Result.WAITED, Result.DONE]
+    assert sorted(results(own)) == [Result.DONE, Result.WAITED, Result.WAITED]
     assert sorted(annotations(world, "n2")) == ["mig-autoscaler.io/inventory"]
     assert guard.faults == []
 
@@ -144,10 +152,10 @@ def test_a_wait_that_nobody_needs_any_more_ends_without_a_rest():
     for number in range(2):
         world.platform.client.delete(PODS, "jobs", f"small-{number}")
     world.run_for(90)
-    assert (closed(world), results(own)) == ([], [Result.WAITED])
+    assert (closed(world), results(own)) == ([], [Result.WAITED] * 2)
     create_pod(world, "half", requests={THREE: 1})
     world.run_for(90)
-    assert closed(world) == ["n2"]
+    assert closed(world) == ["n1", "n2"]
 
 
 def test_at_the_deadline_the_node_is_open_again_and_rests():
@@ -157,7 +165,7 @@ def test_at_the_deadline_the_node_is_open_again_and_rests():
     rollout = {"warmUp": "1s", "surplusDeadline": "15m"}
     own = replica(world, rollout=rollout, disruption=draining)
     world.run_for(1200)
-    assert (closed(world), results(own)) == ([], [Result.ABORTED])
+    assert (closed(world), results(own)) == ([], [Result.ABORTED] * 2)
     assert "DrainDeadline" in own.records[0].message
     assert sorted(annotations(world, "n2")) == ["mig-autoscaler.io/inventory"]
 
@@ -169,7 +177,7 @@ def test_a_hold_ends_the_wait():
     world.run_for(600)
     annotate(world, "n2", hold="true")
     world.run_for(60)
-    assert (closed(world), results(own)) == ([], [Result.ABORTED])
+    assert (closed(world), results(own)) == (["n1"], [Result.ABORTED])
 
 
 def test_a_pause_opens_a_node_that_has_waited():
@@ -180,7 +188,7 @@ def test_a_pause_opens_a_node_that_has_waited():
     paused = {"metadata": {"annotations": {"mig-autoscaler.io/pause": "by ops"}}}
     world.platform.client.patch(CONFIG_MAPS, NAMESPACE, STATUS, paused)
     world.run_for(900)
-    assert (closed(world), results(own)) == ([], [Result.WAITED])
+    assert (closed(world), results(own)) == ([], [Result.WAITED] * 2)
 
 
 def test_a_node_of_several_gpus_is_not_closed_for_one_of_them():
@@ -196,7 +204,7 @@ def test_a_node_that_waits_is_in_service_for_the_budget():
     world = flooded(nodes=("n1", "n2", "n3"))
     own = replica(world, disruption={"budgets": {"nodes": 1, "perHour": 1}})
     world.run_for(600)
-    assert closed(world) == ["n2", "n3"]
+    assert closed(world) == ["n1", "n2", "n3"]
     assert all(j.is_waiting for j in own.outcomes[-1].journals.values())
 
 
@@ -210,6 +218,6 @@ def test_whoever_dies_the_end_is_the_same(number, point):
     Replica(world, agent_policy(**POLICY), name="replica-2", history=Steady())
     kill_at_write(world, number, point)
     world.run_for(1800)
-    assert running(world) == SERVED
+    assert served(world)
     assert closed(world) == []
     assert guard.faults == []

@@ -87,6 +87,12 @@ class Pace:
     _seen: str = ""
     _due_s: float = 0.0
 
+    @property
+    def counters(self) -> dict[str, int]:
+        """How often the loop looked and planned, and what it complained of."""
+        errors = sum(self.errors.values())
+        return {"cycles": self.cycles, "plans": self.plans, "errors": errors}
+
     def step(self) -> float | None:
         """Run a cycle when it is time for one and it may see something new."""
         now_s = self.world.clock.now_s()
@@ -247,7 +253,7 @@ def _times(
 def _outcome(
     policy: str, times: tuple[JobTimes, ...], cuts: tuple[Cut, ...], pace: Pace | None
 ) -> Outcome:
-    counters = {} if pace is None else {"cycles": pace.cycles, "plans": pace.plans}
+    counters = {} if pace is None else pace.counters
     return Outcome(
         policy=policy,
         jobs=times,
