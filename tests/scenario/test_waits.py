@@ -8,11 +8,17 @@ from dataclasses import dataclass
 
 import pytest
 
+from autoscaler.adapters.kubernetes.cluster import KubernetesCluster
+from autoscaler.control.apply import Apply
+from autoscaler.control.outside import Outside
+from autoscaler.control.setting import Setting, leadership_for
 from autoscaler.domain.journal.rollout import Result
+from autoscaler.domain.policy.policy import Mode
 from autoscaler.planning.past.demand_history import history_of_jobs
 from autoscaler.planning.past.queue_model import Job
 from autoscaler.ports import CONFIG_MAPS, PODS
 from autoscaler.simulation.apiserver.faults import Point
+from autoscaler.simulation.store import StoreClient
 from tests.agent_worlds import Guard, agent_policy, agent_world
 from tests.loops import (
     NAMESPACE,
@@ -24,7 +30,7 @@ from tests.loops import (
     is_closed,
     kill_at_write,
 )
-from tests.worlds import ONE, START_S, THREE, WHOLE, geometries, pods, task
+from tests.worlds import ONE, START_S, THREE, WHOLE, cordon, geometries, pods, task
 
 FULL = {"7g.40gb": 1}
 # One whole GPU and two halves were always wanted, for so many seconds each time.
@@ -95,8 +101,8 @@ def results(own):
 def served(world):
     """Say whether the home share has its pod, and the small ones the other node."""
     found = running(world)
-    small = {found.pop("small-0", "n1"), found.pop("small-1", "n2")}
-    return list(found) == ["flood-0"] and small == set(world.fleet.names) - set(found.values())
+    whole, other = found.get("flood-0"), found.get("small-0")
+    return found == {"flood-0": whole, "small-0": other, "small-1": other} and whole != other
 
 
 def test_without_waiting_the_flood_takes_what_becomes_free():
@@ -221,3 +227,79 @@ def test_whoever_dies_the_end_is_the_same(number, point):
     assert served(world)
     assert closed(world) == []
     assert guard.faults == []
+
+
+def test_who_opens_the_node_again_has_it():
+    """A person's word ends the wait, and the node is left alone for a while."""
+    world = flooded()
+    own = replica(world)
+    world.run_for(600)
+    cordon(world, "n1", closed=False)
+    world.run_for(300)
+    assert closed(world) == ["n2"]
+    assert results(own) == [Result.ABORTED]
+    assert "Uncordoned" in own.records[0].message
+
+
+def test_a_node_that_was_closed_by_people_is_not_waited_for():
+    """It would stay closed whatever is made of it."""
+    world = flooded()
+    cordon(world, "n1")
+    own = replica(world)
+    world.run_for(600)
+    assert [name for o in own.outcomes for name in o.journals if name == "n1"] == []
+
+
+def test_a_journal_that_is_taken_away_leaves_the_node_to_who_did_it():
+    """Nothing is opened that a person may have closed."""
+    world = flooded()
+    own = replica(world)
+    world.run_for(600)
+    annotate(world, "n1", rollout=None)
+    world.run_for(1500)
+    assert is_closed(world, "n1")
+    assert results(own)[0] == Result.GONE
+
+
+@pytest.mark.parametrize("mode", [Mode.RECOMMEND, Mode.OFF])
+def test_a_mode_that_looks_neither_opens_nor_cuts(mode):
+    """As with any open rollout; back in mode auto the wait goes on from its journal."""
+    world = flooded()
+    own = replica(world)
+    world.run_for(600)
+    own.policy = agent_policy(mode=mode, **POLICY)
+    world.run_for(600)
+    assert closed(world) == ["n1", "n2"]
+    own.policy = agent_policy(**POLICY)
+    world.run_for(600)
+    assert closed(world) == []
+    assert served(world)
+
+
+def test_a_replica_that_leads_anew_goes_on_with_the_wait():
+    """It knows nothing but the journals."""
+    world = flooded()
+    first = replica(world)
+    world.run_for(600)
+    first.is_alive = False
+    Replica(world, agent_policy(**POLICY), name="replica-2", history=Steady())
+    world.run_for(900)
+    assert served(world)
+
+
+def test_a_person_who_applies_a_plan_gets_what_it_says():
+    """No plan follows there, so the change is made when the pod has ended."""
+    world = flooded()
+    looks = Replica(world, agent_policy(mode=Mode.DRY_RUN, **POLICY), history=Steady())
+    world.run_for(120)
+    looks.is_alive = False
+    plan = looks.outcomes[-1].plan
+    (change,) = plan.changes
+    assert len(change.awaits) == 1
+    cluster = KubernetesCluster(StoreClient(world.store, "person"), world.clock)
+    outside = Outside(cluster, world.clock, identity="person")
+    acts = leadership_for(outside, agent_policy(**POLICY))
+    applied = Apply(Setting(outside, looks.policy, acts), plan).run()
+    assert [record.result for record in applied.records] == [Result.DONE]
+    assert geometries(world, change.node) == ["3g.20gb@0 3g.20gb@4"]
+    assert closed(world) == []

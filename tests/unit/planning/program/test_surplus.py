@@ -1,0 +1,154 @@
+"""Whole GPUs in use beyond the home share: whom a plan waits for, and whom never."""
+
+from dataclasses import replace
+
+import pytest
+
+from autoscaler.domain.cluster.objects import PodRef
+from autoscaler.domain.demand.demand import Demand
+from autoscaler.domain.mig.resource import resource_name
+from autoscaler.domain.policy.policy import Disruption, Driver, PlanningRules, RolloutRules
+from autoscaler.domain.reasons import PodNote, Reason
+from autoscaler.planning.past.values import ValueHistory
+from autoscaler.planning.planner import PlannerSettings, make_plan
+from autoscaler.planning.program.surplus import surplus_of
+from autoscaler.planning.program.whole_gpu_cap import cap_rules
+from tests.builders import NOW_S, fleet_node, gpu, holder, placed, snapshot, waiting
+from tests.fleets import policy, pool
+
+FULL, HALF = "7g.40gb", "3g.20gb"
+WHOLE = resource_name(FULL)
+SERVICE_S = {WHOLE: 4800.0, resource_name(HALF): 600.0}
+NAMES = ("node-a", "node-b")
+
+
+def in_use(name, gpus=1, driver=Driver.AGENT, **changes):
+    """Return a node whose GPUs are each held as a whole."""
+    own = placed({FULL: 1})
+    cut = tuple(gpu(i, {FULL: 1}, {FULL: 1}, geometry=own, pinned=own) for i in range(gpus))
+    layout = [{FULL: 1}] * gpus
+    return fleet_node(name, layout, layout, driver=driver, gpus=cut, **changes)
+
+
+def holds(node, index=0):
+    """Return the pod that holds a GPU of a node and ends some time."""
+    return holder(
+        f"job-{node}-{index}",
+        FULL,
+        node,
+        index,
+        places=placed({FULL: 1}),
+        refusal=None,
+        ends=True,
+    )
+
+
+def kept(node, index=0):
+    """Return the same, which may not be evicted."""
+    own = holds(node, index)
+    return replace(own, refusal=PodNote(own.pod, Reason.EVICTION_DISABLED, "off"))
+
+
+def planned(*nodes, home=1, groups=None, own=None, holders=None):
+    """Return the plan for two halves that wait behind a flood."""
+    names = tuple(node.name for node in nodes)
+    asked = groups or (waiting(FULL, 4, names, prefix="flood"), waiting(HALF, 2, names))
+    who = [kept(node.name, g.index) for node in nodes for g in node.gpus]
+    demand = Demand(asked, holders=tuple(who if holders is None else holders))
+    history = ValueHistory(home={("pool", WHOLE): home}, service_s=SERVICE_S)
+    rules = own or policy(planning=PlanningRules(min_gain=1.0))
+    return make_plan(snapshot(*nodes), demand, rules, NOW_S, PlannerSettings(history=history))
+
+
+def test_a_plan_waits_for_a_pod_and_says_for_whom():
+    """Nobody is evicted, and the wait is part of the estimate."""
+    (change,) = planned(*map(in_use, NAMES)).changes
+    (pod,) = change.awaits
+    assert pod == PodRef("default", f"job-{change.node}-0")
+    assert change.evictions == ()
+    assert dict(change.layout[0]) == {HALF: 2}
+    # Half of the 6 h is enough for most of a memoryless stay of 80 minutes.
+    assert 4000.0 < change.estimated_s < 5000.0
+
+
+def test_the_home_share_is_left_alone():
+    """As many as the past entitles to are in use."""
+    assert planned(*map(in_use, NAMES), home=2).changes == ()
+
+
+def test_a_flood_alone_closes_nothing():
+    """Whoever asks for the same gets the GPU anyway."""
+    assert planned(*map(in_use, NAMES), groups=(waiting(FULL, 4, NAMES),)).changes == ()
+
+
+def test_nothing_is_closed_when_draining_is_off():
+    """The policy's word."""
+    off = policy(
+        planning=PlanningRules(min_gain=1.0),
+        disruption=Disruption.model_validate({"draining": {"enabled": False}}),
+    )
+    assert planned(*map(in_use, NAMES), own=off).changes == ()
+
+
+def test_a_wait_that_will_hardly_succeed_is_not_begun():
+    """Of the deadline only a tenth of the usual stay."""
+    short = policy(
+        planning=PlanningRules(min_gain=1.0), rollout=RolloutRules(surplus_deadline_s=480.0)
+    )
+    assert planned(*map(in_use, NAMES), own=short).changes == ()
+
+
+def test_what_need_not_wait_goes_first():
+    """A GPU that is free wins over one that will be."""
+    idle = fleet_node(
+        "node-c",
+        [{FULL: 1}],
+        driver=Driver.AGENT,
+        gpus=(gpu(0, {FULL: 1}, geometry=placed({FULL: 1})),),
+    )
+    nodes = (*map(in_use, NAMES), idle)
+    halves = (waiting(HALF, 2, (*NAMES, "node-c")),)
+    (change,) = planned(*nodes, groups=halves).changes
+    assert (change.node, change.awaits) == ("node-c", ())
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        in_use("node-a", gpus=2),
+        in_use("node-a", driver=Driver.MIG_MANAGER),
+        in_use("node-a", reserved=True),
+    ],
+    ids=["several GPUs", "MIG manager", "reserved"],
+)
+def test_nodes_that_are_never_closed_for_it(node):
+    """The cordon would cost others something, or nobody may cut there."""
+    home = {("pool", WHOLE): 0}
+    assert surplus_of([holds("node-a")], (node,), home) == frozenset()
+
+
+def test_without_a_home_mix_there_is_no_surplus():
+    """Nothing says what whole GPUs are needed for."""
+    nodes = (in_use("node-a"),)
+    assert surplus_of([holds("node-a")], nodes, {}) == frozenset()
+    assert surplus_of([holds("node-a")], nodes, {("pool", WHOLE): 0}) == {("node-a", 0)}
+
+
+def test_all_of_them_are_candidates_while_there_is_one_too_many():
+    """Those that wait already count as in use too."""
+    nodes = tuple(map(in_use, NAMES))
+    home = {("pool", WHOLE): 1}
+    found = surplus_of([holds("node-b")], nodes, home)
+    assert found == {("node-b", 0)}
+
+
+def test_a_whole_gpu_that_was_waited_for_has_no_right_to_stay():
+    """The cap is no lower than what exists, that one left out."""
+    own = pool(driver=Driver.AGENT)
+    home = {("pool", WHOLE): 0}
+    stays = [fleet_node(name, [{FULL: 1}]) for name in NAMES]
+    (rule,) = cap_rules(own, snapshot(*stays), home, 0, NOW_S)
+    assert (rule.limit, rule.present) == (2, 2)
+    waited = [stays[0], replace(stays[1], has_waited=True)]
+    (rule,) = cap_rules(own, snapshot(*waited), home, 0, NOW_S)
+    assert (rule.limit, rule.present) == (1, 2)
