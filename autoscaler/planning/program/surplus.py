@@ -8,6 +8,7 @@ no other GPU; of what becomes free the next plan gives back the home share.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 
 from autoscaler.domain.demand.holder import Holder
 from autoscaler.domain.fleet.snapshot import FleetNode
@@ -15,6 +16,31 @@ from autoscaler.domain.mig.resource import resource_name
 from autoscaler.domain.policy.policy import Driver
 
 Place = tuple[str, int]
+
+# Of a large fleet not all need be closed to have one soon that becomes free.
+MOST_PER_SURPLUS = 2
+LEAST = 16
+
+
+@dataclass(slots=True)
+class _WholeGpus:
+    """The whole GPUs of a pool and model in use.
+
+    Parameters
+    ----------
+    in_use
+        How many.
+    waiting
+        How many of them are on nodes that are closed until they are free.
+    """
+
+    in_use: int = 0
+    waiting: int = 0
+
+    def room(self, entitled: int) -> int:
+        """Return how many more may be closed."""
+        surplus = self.in_use - entitled
+        return max(LEAST, MOST_PER_SURPLUS * surplus) - self.waiting if surplus > 0 else 0
 
 
 def surplus_of(
@@ -39,29 +65,25 @@ def surplus_of(
         for node in nodes
         if node.driver is Driver.AGENT and node.model is not None and not node.reserved
     }
-    in_use: dict[tuple[str, str], int] = {}
-    single: set[str] = set()
+    numbers: dict[tuple[str, str], _WholeGpus] = {}
     for node in nodes:
         if node.name in able:
-            key = able[node.name]
-            held = sum((gpu.held[key[1]] for gpu in node.gpus), 0)
-            in_use[key] = in_use.get(key, 0) + held
-            if len(node.gpus) == 1:
-                single.add(node.name)
-    return frozenset(
-        (holder.node, holder.gpu)
-        for holder in holders
-        if holder.node in single
-        and holder.held[able[holder.node][1]]
-        and _is_beyond(able[holder.node], in_use, home)
-    )
-
-
-def _is_beyond(
-    key: tuple[str, str],
-    in_use: Mapping[tuple[str, str], int],
-    home: Mapping[tuple[str, str], int],
-) -> bool:
-    pool, whole = key
-    entitled = home.get((pool, resource_name(whole)))
-    return entitled is not None and in_use.get(key, 0) > entitled
+            own = numbers.setdefault(able[node.name], _WholeGpus())
+            held = sum((gpu.held[able[node.name][1]] for gpu in node.gpus), 0)
+            own.in_use += held
+            own.waiting += held if node.journal is not None and node.journal.is_waiting else 0
+    left = {
+        key: own.room(home[key[0], resource_name(key[1])])
+        for key, own in numbers.items()
+        if (key[0], resource_name(key[1])) in home
+    }
+    single = {node.name for node in nodes if len(node.gpus) == 1}
+    found: set[Place] = set()
+    for holder in sorted(holders, key=lambda own: (own.node, own.gpu, own.pod)):
+        key = able.get(holder.node)
+        if key is None or holder.node not in single or not holder.held[key[1]]:
+            continue
+        if left.get(key, 0) > 0:
+            left[key] -= 1
+            found.add((holder.node, holder.gpu))
+    return frozenset(found)

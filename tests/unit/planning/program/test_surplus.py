@@ -11,10 +11,11 @@ from autoscaler.domain.policy.policy import Disruption, Driver, PlanningRules, R
 from autoscaler.domain.reasons import PodNote, Reason
 from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.planner import PlannerSettings, make_plan
-from autoscaler.planning.program.surplus import surplus_of
+from autoscaler.planning.program.surplus import LEAST, surplus_of
 from autoscaler.planning.program.whole_gpu_cap import cap_rules
 from tests.builders import NOW_S, fleet_node, gpu, holder, placed, snapshot, waiting
 from tests.fleets import policy, pool
+from tests.rollouts import journal
 
 FULL, HALF = "7g.40gb", "3g.20gb"
 WHOLE = resource_name(FULL)
@@ -152,3 +153,14 @@ def test_a_whole_gpu_that_was_waited_for_has_no_right_to_stay():
     waited = [stays[0], replace(stays[1], has_waited=True)]
     (rule,) = cap_rules(own, snapshot(*waited), home, 0, NOW_S)
     assert (rule.limit, rule.present) == (1, 2)
+
+
+def test_of_a_large_fleet_only_some_are_closed_at_once():
+    """Twice what is too many, and a few in any case, those that wait already included."""
+    nodes = [in_use(f"node-{n:03d}") for n in range(60)]
+    pods = [holds(node.name) for node in nodes]
+    assert len(surplus_of(pods, nodes, {("pool", WHOLE): 59})) == LEAST
+    assert len(surplus_of(pods, nodes, {("pool", WHOLE): 40})) == 40
+    waits = journal(awaits=("default/job",))
+    some = [replace(node, journal=waits) for node in nodes[:30]]
+    assert len(surplus_of(pods[30:], (*some, *nodes[30:]), {("pool", WHOLE): 40})) == 10
