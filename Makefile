@@ -68,7 +68,7 @@ evaluate: $(VENV)/.test  ## Judge decisions on all cases, for hours; goes on whe
 	$(BIN)/python -m autoscaler.cli.evaluate simulations/results docs/decision-quality.md $(EVALUATE_ARGS)
 
 quality: $(VENV)/.test  ## Write docs/decision-quality.md from simulations/results
-	$(BIN)/python -m autoscaler.cli.evaluate simulations/results docs/decision-quality.md --page-only
+	$(BIN)/python -m autoscaler.cli.evaluate simulations/results docs/decision-quality.md --page-only --summary | $(BIN)/python tools/output.py README.md quality
 
 studies: $(VENV)/.test  ## Record anew the studies that the manual shows, for minutes
 	$(BIN)/mig-autoscaler simulate simulations/presets.yaml | $(BIN)/python tools/output.py docs/planning.md presets

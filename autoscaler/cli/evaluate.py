@@ -20,6 +20,7 @@ from autoscaler.domain.errors import ConfigError
 from autoscaler.simulation.study.evaluation.kept import OURS, CaseRuns, read_cases, slim
 from autoscaler.simulation.study.evaluation.page import PICTURE, page_of
 from autoscaler.simulation.study.evaluation.rows import Planned, planned
+from autoscaler.simulation.study.evaluation.summary import as_text, summary_rows
 from autoscaler.simulation.study.figures import Json
 from autoscaler.simulation.study.report.points import evaluated_points
 from autoscaler.simulation.study.sweep import Entry, Workers, code_version, is_done, sweep
@@ -30,6 +31,9 @@ def evaluate(
     page: Annotated[Path, typer.Argument(help="Page to write from them.")],
     page_only: Annotated[
         bool, typer.Option("--page-only", help="Run nothing, write the page.")
+    ] = False,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Print the summary of what has been run.")
     ] = False,
     only: Annotated[
         list[str] | None,
@@ -50,7 +54,10 @@ def evaluate(
                 run_missing(chosen, workers, first)
     finally:
         # What was run before an error, or before somebody had enough, is shown too.
-        write_page(page, read_cases(cases))
+        read = read_cases(cases)
+        write_page(page, read)
+    if summary:
+        typer.echo(as_text(summary_rows(read)))
 
 
 def write_page(page: Path, cases: Sequence[CaseRuns]) -> None:

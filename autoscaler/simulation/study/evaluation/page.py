@@ -4,8 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from autoscaler.simulation.study.evaluation.kept import CaseRuns, Cases, part_of
 from autoscaler.simulation.study.evaluation.rows import WAYS, Part, Row
+from autoscaler.simulation.study.evaluation.summary import HEAD as SUMMARY_HEAD
+from autoscaler.simulation.study.evaluation.summary import summary_rows
 from autoscaler.simulation.study.evaluation.tables import (
     findings_table,
+    markdown,
     open_text,
     peaks_table,
     peers_table,
@@ -51,6 +54,10 @@ def page_of(cases: Sequence[CaseRuns]) -> str:
     """Return the page for planned cases, run or not."""
     lines = [HEAD, _state(cases)]
     if evaluated_points(cases):
+        lines.append(
+            "Ratios by set of cases; of peaks those of the jobs that arrive in them.\n"
+        )
+        lines.append(markdown(SUMMARY_HEAD, summary_rows(cases)))
         lines.append(f"![Ratio by load and rule, base cases; below 1 is faster]({PICTURE})\n")
     for row, way in WAYS.items():
         lines.append(f"## {way.title}\n")
