@@ -25,12 +25,11 @@ class PeakRules(Section):
     that starts before the next window counts in the last window before it. Default: 30m,
     time for about six nodes one after another at the usual five minutes each."""
 
-    weight: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.5
+    weight: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 1.0
     """Worth of an instance for a peak, as a share of the worth of one that a pod waits
-    for. Default: 0.5, not measured but reckoned: below 1, so that pods that wait go first;
-    above planning.hedge, because an announcement is surer than the past; and enough,
-    because re-cutting an idle GPU costs about 1900 slice-seconds with MIG manager, and two
-    halves for a peak bring 36000."""
+    for. Default: 1, because an announcement is a request with a date. With less, GPUs that
+    many already wait for are not made ready, and there a peak hurts most: see the
+    announced peaks in docs/decision-quality.md."""
 
     annotations: bool = True
     """Whether the annotation mig-autoscaler.io/peak of Namespaces, Jobs and CronJobs

@@ -50,7 +50,7 @@ class Worth:
     slices: Mapping[str, int]
     history: ValueHistory = field(default_factory=ValueHistory)
     rules: PlanningRules = field(default_factory=PlanningRules)
-    peak_weight: float = 0.5
+    peak_weight: float = 1.0
 
     def slices_of(self, resource: str) -> int:
         """Return the compute slices of an instance."""

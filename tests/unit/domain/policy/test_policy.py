@@ -27,7 +27,7 @@ DEFAULTS = {
     "demand": {
         "pending": {"minAge": "0s"},
         "scheduled": [],
-        "peaks": {"lead": "30m", "weight": 0.5, "annotations": True},
+        "peaks": {"lead": "30m", "weight": 1.0, "annotations": True},
         "forecast": None,
     },
     "disruption": {
