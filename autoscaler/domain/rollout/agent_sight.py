@@ -13,7 +13,6 @@ from autoscaler.domain.cluster.inventory import Inventory, inventory_of
 from autoscaler.domain.cluster.objects import Node, Pod, PodRef
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.fleet.advertised import advertises, is_sane
-from autoscaler.domain.fleet.evictions import uses_gpu
 from autoscaler.domain.journal.rollout import Journal, Layout
 from autoscaler.domain.mig.geometry import GpuInstance
 from autoscaler.domain.mig.resource import GPU, supply_of
@@ -109,21 +108,20 @@ def may_open(node: Node) -> bool:
 
 def sitting(s: Situation) -> Sitting:
     """Return the pods on instances that the target of a rollout does not keep."""
-    namespace = s.rules.mig_manager.namespace
-    holders = sorted((p for p in s.seen.pods if uses_gpu(p, namespace)), key=lambda p: p.ref)
+    holders = s.users
     if not holders:
         return Sitting(())
     if answer_to(s.node, s.journal) is None:
-        return Sitting(tuple(holders), "the node agent has not looked since the cordon")
+        return Sitting(holders, "the node agent has not looked since the cordon")
     inventory = readable_inventory(s.node)
     if inventory is None or len(inventory.gpus) != len(s.journal.target.places):
-        return Sitting(tuple(holders), "the inventory does not show the GPUs of the plan")
+        return Sitting(holders, "the inventory does not show the GPUs of the plan")
     seats = _seats(inventory)
     has_whole = any(not gpu.mig_enabled for gpu in inventory.gpus)
     for pod in holders:
         gap = _gap(pod, seats.get(pod.ref, ()), has_whole=has_whole)
         if gap:
-            return Sitting(tuple(holders), gap)
+            return Sitting(holders, gap)
     doomed = _doomed(s.journal, inventory)
     return Sitting(tuple(p for p in holders if doomed.intersection(seats.get(p.ref, ()))))
 

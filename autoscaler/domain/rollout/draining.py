@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from autoscaler.domain.cluster.objects import Pod
 from autoscaler.domain.fleet.advertised import is_manager_busy
-from autoscaler.domain.fleet.evictions import evictions, uses_gpu
+from autoscaler.domain.fleet.evictions import evictions
 from autoscaler.domain.journal.rollout import Result, State
 from autoscaler.domain.reasons import Reason
 from autoscaler.domain.rollout.agent_report import Phase
@@ -73,7 +73,7 @@ def drain(s: Situation) -> Step:
     leaving = must_leave(s)
     if leaving.pods:
         return empty(s, leaving)
-    if s.seen.plans_follow and s.journal.has_waited(is_used=bool(users(s))):
+    if s.seen.plans_follow and s.journal.has_waited(is_used=bool(s.users)):
         # Much may have come since the plan, and the node is empty as a whole.
         message = "the pods it waited for have ended; the next plan decides"
         return s.wait(WaitReason.NEXT_PLAN, message)
@@ -185,7 +185,7 @@ def must_leave(s: Situation) -> Leaving:
     if s.by_agent:
         found = sitting(s)
         return Leaving(found.pods, is_exact=not found.gap, gap=found.gap)
-    holders = users(s)
+    holders = s.users
     if len(s.journal.gpus) == len(s.journal.target.gpus):
         return Leaving(holders, is_exact=True)
     if not s.seen.proof.is_proven:
@@ -196,13 +196,6 @@ def must_leave(s: Situation) -> Leaving:
         tuple(p for p in holders if on_gpus.get(p.ref) in changing or p.ref not in on_gpus),
         is_exact=True,
     )
-
-
-def users(s: Situation) -> tuple[Pod, ...]:
-    """Return the pods that use GPUs of the node, in name order."""
-    namespace = s.rules.mig_manager.namespace
-    found = (pod for pod in s.seen.pods if uses_gpu(pod, namespace))
-    return tuple(sorted(found, key=lambda pod: pod.ref))
 
 
 def empty(s: Situation, leaving: Leaving) -> Step:

@@ -11,8 +11,9 @@ from autoscaler.domain.cluster.marks import (
     SCALE_DOWN_DISABLED,
     is_set,
 )
-from autoscaler.domain.cluster.objects import Node
+from autoscaler.domain.cluster.objects import Node, Pod
 from autoscaler.domain.fleet.advertised import manager_state, paused_labels
+from autoscaler.domain.fleet.evictions import uses_gpu
 from autoscaler.domain.journal.rollout import Journal, State
 from autoscaler.domain.policy.pool import Driver
 from autoscaler.domain.rollout.steps import Rules, Seen, Wait, WaitReason
@@ -55,6 +56,13 @@ class Situation:
     def by_agent(self) -> bool:
         """Whether the node agent cuts the GPUs, and no label asks for anything."""
         return self.journal.driver is Driver.AGENT
+
+    @property
+    def users(self) -> tuple[Pod, ...]:
+        """Pods that use GPUs of the node, in name order."""
+        namespace = self.rules.mig_manager.namespace
+        found = (pod for pod in self.seen.pods if uses_gpu(pod, namespace))
+        return tuple(sorted(found, key=lambda pod: pod.ref))
 
     @property
     def has_failed(self) -> bool:
