@@ -112,16 +112,14 @@ def holders_of(
     return tuple(found)
 
 
-def told_by_agents(holders: Iterable[Holder], snapshot: Snapshot) -> tuple[Holder, ...]:
-    """Return what is left to know of holders without metrics.
-
-    Only the node agent tells then who sits where, and nobody is evicted.
-    """
-    agents = {node.name for node in snapshot.nodes if node.driver is Driver.AGENT}
-    return tuple(_kept(holder) for holder in holders if holder.node in agents)
+def told_by_agents(snapshot: Snapshot) -> Snapshot:
+    """Return the nodes of which it is known without metrics who sits where."""
+    nodes = tuple(node for node in snapshot.nodes if node.driver is Driver.AGENT)
+    return replace(snapshot, nodes=nodes)
 
 
-def _kept(holder: Holder) -> Holder:
+def kept(holder: Holder) -> Holder:
+    """Return a holder who may not be evicted, for want of metrics at least."""
     message = "without metrics nobody is evicted"
     note = holder.refusal or PodNote(holder.pod, Reason.METRICS_MISSING, message)
     return replace(holder, refusal=note)

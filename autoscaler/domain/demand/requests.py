@@ -15,7 +15,7 @@ from autoscaler.domain.demand.eligibility import needs_of
 from autoscaler.domain.demand.exclusion import Rules, concerns_gpus, exclude
 from autoscaler.domain.demand.fitting import fitting_pods
 from autoscaler.domain.demand.gangs import Gangs, complete_gangs, gang_of
-from autoscaler.domain.demand.holder import holders_of, room_of, told_by_agents
+from autoscaler.domain.demand.holder import holders_of, kept, room_of, told_by_agents
 from autoscaler.domain.demand.possibility import Possibilities
 from autoscaler.domain.demand.quotas import pods_over_quota
 from autoscaler.domain.fleet.nomination import nominations_of
@@ -103,9 +103,11 @@ def demand_of(
     counted = [w for w in counted if w.pod.ref not in hopeless]
     groups = _groups(counted, gangs, policy.priorities)
     everyone = (*snapshot.nodes, *snapshot.outsiders)
-    holders = holders_of(snapshot, observation, policy, possibilities, now_s)
-    if metrics is None or metrics.partial:
-        holders = told_by_agents(holders, snapshot)
+    has_metrics = metrics is not None and not metrics.partial
+    known = snapshot if has_metrics else told_by_agents(snapshot)
+    holders = holders_of(known, observation, policy, possibilities, now_s)
+    if not has_metrics:
+        holders = tuple(map(kept, holders))
     return Demand(
         groups=groups,
         running=_running(snapshot),
