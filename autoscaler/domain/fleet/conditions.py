@@ -168,7 +168,7 @@ def _changing(seen: Circumstances) -> Iterator[Hold]:
         target = journal.target.config_name
         text = f"rollout {journal.id} to {target} is {journal.state.value}"
         yield seen.hold(Reason.CHANGE_IN_PROGRESS, text)
-    elif ROLLOUT in node.annotations and journal_of(node) is None:
+    elif ROLLOUT in node.annotations and not seen.has_waited:
         yield seen.hold(Reason.UNREADABLE, f"the annotation {ROLLOUT} is no journal of it")
     if journal is None and state in CHANGING_STATES:
         waiting = f"; paused: {', '.join(paused)}" if paused else ""

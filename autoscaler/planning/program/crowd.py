@@ -89,7 +89,7 @@ def crowd_of(
         for name, n in own.items()
         if is_movable(n) and not n.reserved and n.strategy is Strategy.MIXED
     }
-    surplus = surplus_of(demand.holders, tuple(own.values()), worth.history.home)
+    surplus = surplus_of(demand.holders, own.values(), worth.history.home)
     bare = Departures(policy, worth, surplus=surplus)
     places: dict[Place, list[Holder]] = {}
     for holder in demand.holders:

@@ -173,8 +173,13 @@ class _Kind:
                 wait_s = max(wait_s, emptying.drain.wait_s)
         evicted.sort(key=lambda holder: holder.pod)
         awaited.sort(key=lambda holder: holder.pod)
-        move = replace(move, evicted=tuple(evicted), awaited=tuple(awaited))
-        return replace(move, gone=gone, wait_s=wait_s)
+        return replace(
+            move,
+            evicted=tuple(evicted),
+            awaited=tuple(awaited),
+            gone=gone,
+            wait_s=wait_s,
+        )
 
     def _whole_move(self, node: FleetNode, option: int) -> NodeMove:
         target = self.members.whole.targets[option]
