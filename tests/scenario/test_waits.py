@@ -88,6 +88,12 @@ def running(world):
     }
 
 
+def withdraw_small(world):
+    """Delete the small pods that wait."""
+    for number in range(2):
+        world.platform.client.delete(PODS, "jobs", f"small-{number}")
+
+
 def closed(world):
     """Return the nodes that are cordoned."""
     return [name for name in world.fleet.names if is_closed(world, name)]
@@ -141,8 +147,7 @@ def test_what_becomes_of_it_is_decided_when_it_is_free():
     world = flooded()
     own = replica(world)
     world.run_for(600)
-    for number in range(2):
-        world.platform.client.delete(PODS, "jobs", f"small-{number}")
+    withdraw_small(world)
     for number in range(7):
         create_pod(world, f"tiny-{number}", requests={ONE: 1})
     world.run_for(900)
@@ -155,8 +160,7 @@ def test_a_wait_that_nobody_needs_any_more_ends_without_a_rest():
     world = flooded()
     own = replica(world)
     world.run_for(600)
-    for number in range(2):
-        world.platform.client.delete(PODS, "jobs", f"small-{number}")
+    withdraw_small(world)
     world.run_for(90)
     assert (closed(world), results(own)) == ([], [Result.WAITED] * 2)
     create_pod(world, "half", requests={THREE: 1})
