@@ -62,7 +62,7 @@ def comparison_of(
     source = sources.source_of(wanted, model, given)
     names, named = options.parse_policies(runs.policies)
     return Comparison(
-        recipes=recipes_of(source, model, draws(chosen), chosen.peak),
+        recipes=recipes_of(source, model, draws(chosen, are_own=wanted.are_own), chosen.peak),
         policies=names,
         conditions=Conditions(
             policy=given or unthrottled(),
@@ -75,14 +75,14 @@ def comparison_of(
     )
 
 
-def draws(chosen: options.CaseOptions) -> list[Draw]:
+def draws(chosen: options.CaseOptions, *, are_own: bool) -> list[Draw]:
     """Return the draws of all loads and seeds."""
     division = Division(
         options.parse_days("--past-days", chosen.past_days),
         options.parse_days("--days", chosen.days),
     )
     seeds = range(chosen.seed_base, chosen.seed_base + chosen.seeds)
-    loads = options.parse_loads(chosen.load)
+    loads = options.loads_of(chosen, are_own=are_own)
     return draws_of(chosen.split, loads, seeds, division, gpus=chosen.gpus)
 
 

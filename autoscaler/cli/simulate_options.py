@@ -11,11 +11,17 @@ from autoscaler.cli.profiles import find_models
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.policy.policy import Driver, Policy
-from autoscaler.simulation.study.splits import Days, Split
+from autoscaler.simulation.study.splits import OWN, Days, Split, load_of, usual_load
 
 USUAL = "autoscaler,static-past,static-hindsight,unpartitioned"
 
-LoadOption = Annotated[str, typer.Option(help="Loads, e.g. 0.5 or 0.4,0.7.")]
+LoadOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Loads, e.g. 0.5 or 0.4,0.7; own: the jobs as they are, on --gpus. By default"
+        " own for jobs of one's own with --gpus, else 0.5."
+    ),
+]
 SplitOption = Annotated[Split, typer.Option(help="How days are divided.")]
 SeedBaseOption = Annotated[int, typer.Option(help="First seed of resampled days.")]
 SeedsOption = Annotated[int, typer.Option(min=1, help="How many seeds.")]
@@ -55,7 +61,7 @@ ClosingOption = Annotated[
 class CaseOptions:
     """Which cases are made of the jobs."""
 
-    load: LoadOption = "0.5"
+    load: LoadOption = None
     split: SplitOption = Split.BASE
     seed_base: SeedBaseOption = 1
     seeds: SeedsOption = 1
@@ -86,15 +92,33 @@ def find_model(text: str) -> GpuModel:
     return chosen
 
 
-def parse_loads(text: str) -> list[float]:
-    """Return loads such as ``0.4,0.7``."""
-    loads: dict[float, None] = {}
+def loads_of(chosen: CaseOptions, *, are_own: bool) -> list[float | None]:
+    """Return the loads asked for; ``None`` is that of the jobs as they are.
+
+    Parameters
+    ----------
+    are_own
+        Whether the jobs are the user's own.
+    """
+    if chosen.load is None:
+        return [usual_load(are_own, chosen.gpus)]
+    loads = parse_loads(chosen.load)
+    if None in loads and chosen.gpus is None:
+        raise ConfigError("--load own is the load of the jobs on a given fleet: add --gpus")
+    return loads
+
+
+def parse_loads(text: str) -> list[float | None]:
+    """Return loads such as ``0.4,0.7``; ``None`` is that of the jobs as they are."""
+    loads: dict[float | None, None] = {}
     for part in text.split(","):
         try:
-            loads[float(part)] = None
+            loads[load_of(part.strip())] = None
         except ValueError as error:
-            raise ConfigError(f"--load {text}: {part.strip()!r} is no number") from error
-    if not all(0 < load < 10 for load in loads):
+            raise ConfigError(
+                f"--load {text}: {part.strip()!r} is neither a number nor {OWN}"
+            ) from error
+    if not all(load is None or 0 < load < 10 for load in loads):
         raise ConfigError(f"--load {text}: a load is above 0 and below 10")
     return list(loads)
 

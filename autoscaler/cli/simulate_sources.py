@@ -76,6 +76,11 @@ class Wanted:
     synthetic: SyntheticOption = None
     synthetic_days: SyntheticDaysOption = USUAL_DAYS
 
+    @property
+    def are_own(self) -> bool:
+        """Whether they are jobs of the user's own, whose load is a fact."""
+        return self.from_jobs is not None or self.from_prometheus is not None
+
 
 def source_of(wanted: Wanted, model: GpuModel, policy: Policy | None) -> JobSource:
     """Return the source of the jobs; ConfigError when there is more than one, or none there."""

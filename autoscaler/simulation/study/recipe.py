@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.peaks import parse_peaks, with_peak
 from autoscaler.simulation.study.sources.source import JobSource, hash_of
-from autoscaler.simulation.study.splits import Case, Division, Draw, Split, build_case
+from autoscaler.simulation.study.splits import (
+    Case,
+    Division,
+    Draw,
+    Split,
+    build_case,
+    load_text,
+)
 
 # Names of cases leave this one out.
 USUAL_MODEL = "a100-40gb"
@@ -41,14 +48,16 @@ class CaseRecipe:
     def is_drawn(self) -> bool:
         """Whether another seed makes another case."""
         is_source = self.source.seeded(0) != self.source.seeded(1)
-        is_draw = self.draw.split is Split.RESAMPLED or self.draw.gpus is not None
+        draw = self.draw
+        is_fitted = draw.gpus is not None and draw.load is not None
+        is_draw = draw.split is Split.RESAMPLED or is_fitted
         return is_source or is_draw or bool(self.peak)
 
     @property
     def label(self) -> str:
         """Name of the case for files: what it differs by from others of one sweep."""
         draw = self.draw
-        parts = [self.source.name, self.column, draw.split.value, f"{draw.load:g}"]
+        parts = [self.source.name, self.column, draw.split.value, load_text(draw.load)]
         if draw.gpus is not None:
             parts.append(f"{draw.gpus}-gpus")
         if self.model.key != USUAL_MODEL:
@@ -92,7 +101,7 @@ def distinct(recipes: Iterable[CaseRecipe]) -> tuple[CaseRecipe, ...]:
 
 def draws_of(
     split: Split,
-    loads: Sequence[float],
+    loads: Sequence[float | None],
     seeds: Sequence[int],
     division: Division,
     *,
@@ -102,6 +111,8 @@ def draws_of(
 
     Parameters
     ----------
+    loads
+        ``None`` is that of the jobs as they are.
     gpus
         Size of the fleet; ``None`` for as large as each load needs it to be.
     """

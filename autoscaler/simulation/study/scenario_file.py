@@ -19,7 +19,7 @@ from autoscaler.simulation.study.sources.memory import jobs_of
 from autoscaler.simulation.study.sources.named import SHIPPED, source_named
 from autoscaler.simulation.study.sources.source import JobSource
 from autoscaler.simulation.study.sources.synthetic import Synthetic
-from autoscaler.simulation.study.splits import Days, Division
+from autoscaler.simulation.study.splits import Days, Division, load_of, usual_load
 from autoscaler.simulation.study.unthrottled import unthrottled
 
 AskHistory = Callable[[PrometheusHistory, GpuModel], JobSource]
@@ -84,7 +84,7 @@ def _recipes(file: SectionFile[Scenario], ask_history: AskHistory) -> Iterator[C
         )
     draws = draws_of(
         days.split,
-        fleet.loads,
+        _loads(scenario),
         range(seeds.first, seeds.first + seeds.number),
         Division(past, present),
         gpus=fleet.gpus,
@@ -96,6 +96,14 @@ def _recipes(file: SectionFile[Scenario], ask_history: AskHistory) -> Iterator[C
         peaks = list(_peak_texts(file, model))
         for draw, peak in product(draws, peaks):
             yield CaseRecipe(source, model, draw, peak)
+
+
+def _loads(scenario: Scenario) -> list[float | None]:
+    asked, fleet = scenario.workload, scenario.fleet
+    if fleet.loads is not None:
+        return [load_of(own) for own in fleet.loads]
+    are_own = asked.jobs is not None or asked.prometheus is not None
+    return [usual_load(are_own, fleet.gpus)]
 
 
 def _source(file: SectionFile[Scenario], model: GpuModel, ask_history: AskHistory) -> JobSource:

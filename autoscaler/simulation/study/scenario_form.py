@@ -4,15 +4,36 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from autoscaler.domain.policy.policy import Driver
 from autoscaler.domain.policy.quantity import Duration, duration
 from autoscaler.domain.policy.section import Name, Problem, Section, Text, refuse
 from autoscaler.simulation.study.sources.synthetic import DAYS, Drawn
-from autoscaler.simulation.study.splits import Split
+from autoscaler.simulation.study.splits import OWN, Split
 
-Load = Annotated[float, Field(gt=0, lt=10, allow_inf_nan=False)]
+
+def _load(value: object) -> object:
+    """Return a load as it was given; one message for all that is none."""
+    if value == OWN or (
+        isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 10
+    ):
+        return value
+    raise ValueError(f"must be a number above 0 and below 10, or {OWN}, not {value!r}")
+
+
+Load = Annotated[
+    float | str,
+    BeforeValidator(_load),
+    WithJsonSchema(
+        {
+            "oneOf": [
+                {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 10},
+                {"const": OWN},
+            ]
+        }
+    ),
+]
 DayNumber = Annotated[int, Field(ge=0, le=100_000)]
 DayHour = Annotated[float, Field(ge=0, le=24, allow_inf_nan=False)]
 
@@ -23,8 +44,10 @@ class ScenarioFleet(Section):
     models: Annotated[tuple[Text, ...], Field(min_length=1)] = ("a100-40gb",)
     """GPU models by their key in the table of profiles. Default: a100-40gb."""
 
-    loads: Annotated[tuple[Load, ...], Field(min_length=1)] = (0.5,)
-    """Work of the jobs as a share of what the fleet can do. Default: 0.5."""
+    loads: Annotated[tuple[Load, ...], Field(min_length=1)] | None = None
+    """Work of the jobs as a share of what the fleet can do; ``own`` is that of the jobs as
+    they are, on the number of GPUs given. Default: own where gpus are given and the jobs are
+    a cluster's own (jobs, prometheus), else 0.5."""
 
     gpus: Annotated[int, Field(ge=1, le=10_000)] | None = None
     """Number of GPUs; jobs are left out or added until they make the load. Default: the
@@ -33,6 +56,12 @@ class ScenarioFleet(Section):
     gpus_per_node: Annotated[int, Field(ge=1, le=16)] | None = None
     """GPUs of a node; one node has the rest. Default: 1 with the agent, which changes one
     at a time, and 8 with MIG manager."""
+
+    @model_validator(mode="after")
+    def _check_gpus(self) -> Self:
+        if OWN in (self.loads or ()) and self.gpus is None:
+            refuse([Problem(("loads",), "own is the load of a given number of GPUs: add gpus")])
+        return self
 
 
 class PeakHours(Section):

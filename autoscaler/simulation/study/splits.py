@@ -21,6 +21,8 @@ SHORTEST_S = 1.0
 SPARSE = 0.1
 PAST_SHARE = 19 / 34
 SPREAD_S = 1800.0
+# The load that jobs make of a fleet as they are.
+OWN = "own"
 # Ten times the longest trace that is shipped, on a fleet of thousands; more takes days and
 # all memory.
 MOST_JOBS = 2_000_000
@@ -124,13 +126,15 @@ class Draw:
 
     Parameters
     ----------
+    load
+        ``None`` for the jobs as they are: what they make of the fleet is their load.
     gpus
         Size of the fleet; jobs are then added or left out until they make the load.
         ``None`` for a fleet as large as the load needs it to be.
     """
 
     split: Split
-    load: float
+    load: float | None
     seed: int = 0
     division: Division = Division()
     gpus: int | None = None
@@ -142,10 +146,10 @@ def build_case(trace: Trace, column: str, model: GpuModel, draw: Draw) -> Case:
     Raises
     ------
     ConfigError
-        When the chosen days have no job, the load asks for less than one GPU, or a fleet
-        of the given size for more jobs than can be run.
+        When the chosen days have no job, the load asks for less than one GPU, jobs as
+        they are have no fleet, or a fleet asks for more jobs than can be run.
     """
-    if not draw.load > 0:
+    if draw.load is not None and not draw.load > 0:
         raise ConfigError(f"a load of {draw.load} is none")
     past_days, present_days = draw.division.of(trace)
     if draw.split is Split.SWAPPED:
@@ -155,24 +159,59 @@ def build_case(trace: Trace, column: str, model: GpuModel, draw: Draw) -> Case:
     is_drawn = trace.is_drawn
     if draw.split is Split.RESAMPLED:
         present, is_drawn = resampled(present, draw.seed), True
-    name = f"{trace.name} {column} {draw.split.value} load {draw.load:g}"
-    gpus = draw.gpus
-    if gpus is None:
-        gpus = fleet_size(present, model, draw.load)
-    else:
-        factor = draw.load * gpus / gpus_filled(present, model)
-        number = factor * max(len(past.jobs), len(present.jobs))
-        if number > MOST_JOBS:
-            raise ConfigError(
-                f"{trace.name}: a load of {draw.load:g} on {gpus} GPUs takes {number:,.0f}"
-                f" jobs as short as these; at most {MOST_JOBS:,} are run"
-            )
+    gpus, load, factor = _fitted(gpus_filled(present, model), draw)
+    name = f"{trace.name} {column} {draw.split.value} load {load:g}"
+    if draw.load is None:
+        name += f" ({OWN})"
+    if draw.gpus is not None:
+        name += f" gpus {gpus}"
+    number = factor * max(len(past.jobs), len(present.jobs))
+    if number > MOST_JOBS:
+        raise ConfigError(
+            f"{trace.name}: a load of {load:g} on {gpus} GPUs takes {number:,.0f}"
+            f" jobs as short as these; at most {MOST_JOBS:,} are run"
+        )
+    if factor != 1:
         past, present = (scaled(work, model, factor, draw.seed) for work in (past, present))
-        name, is_drawn = f"{name} gpus {gpus}", True
+        is_drawn = True
     if is_drawn:
         name += f" seed {draw.seed}"
     notices = (*trace.notices, *idle_days(trace, past_days), *idle_days(trace, present_days))
-    return Case(name, model, gpus, draw.load, past, present, draw.seed, notices)
+    return Case(name, model, gpus, load, past, present, draw.seed, notices)
+
+
+def usual_load(are_own: bool, gpus: int | None) -> float | None:
+    """Return the load where none is given: on a fleet of a size, people's jobs have theirs."""
+    return None if are_own and gpus is not None else 0.5
+
+
+def load_of(text: float | str) -> float | None:
+    """Return a load that was given; ``None`` for ``own``, ValueError where it is no number."""
+    return None if text == OWN else float(text)
+
+
+def load_text(load: float | None) -> str:
+    """Return a load in words: ``own`` for that of the jobs as they are."""
+    return OWN if load is None else f"{load:g}"
+
+
+def _fitted(filled: float, draw: Draw) -> tuple[int, float, float]:
+    """Return size of the fleet, load, and how much of the work makes that.
+
+    Parameters
+    ----------
+    filled
+        How many GPUs the jobs as they are would fill.
+    """
+    if draw.load is None:
+        if draw.gpus is None:
+            raise ConfigError(
+                "jobs as they are (load own) need to be told how many GPUs there are"
+            )
+        return draw.gpus, round(filled / draw.gpus, 4), 1.0
+    if draw.gpus is None:
+        return fleet_size(filled, draw.load), draw.load, 1.0
+    return draw.gpus, draw.load, draw.load * draw.gpus / filled
 
 
 def idle_days(trace: Trace, days: Days) -> Iterator[str]:
@@ -293,9 +332,9 @@ def _shifted(arrival_s: float, random: Random) -> float:
     return round(day * DAY_S + min(max(moved_s, 0.0), DAY_S - SHORTEST_S), 3)
 
 
-def fleet_size(work: Work, model: GpuModel, load: float) -> int:
-    """Return how many GPUs the work fills to a load."""
-    gpus = floor(gpus_filled(work, model) / load)
+def fleet_size(filled: float, load: float) -> int:
+    """Return how many GPUs are filled to a load by work that would fill so many whole."""
+    gpus = floor(filled / load)
     if gpus < 1:
         raise ConfigError(
             f"a load of {load:g} is more than all the work on one GPU; for a fleet of a given"

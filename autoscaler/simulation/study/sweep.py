@@ -185,7 +185,7 @@ def case_document(result: CaseResult) -> Json:
         "case": result.case.name,
         "column": recipe.column,
         "split": recipe.draw.split.value,
-        "load": recipe.draw.load,
+        "load": result.case.load,
         "seed": recipe.draw.seed,
         "peak": recipe.peak,
         "gpus": result.case.gpus,

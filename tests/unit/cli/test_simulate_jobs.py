@@ -90,6 +90,19 @@ def test_jobs_by_memory_are_run_on_instances_that_hold_them(shell, jobs):
     assert sorted(run["p95Wait"]) == ["1g.5gb", "3g.20gb", "7g.40gb"]
 
 
+def test_jobs_of_ones_own_are_run_as_they_are_on_ones_fleet(shell, jobs):
+    """None is added or left out, and the load is what they make of the GPUs."""
+    given = ("--from-jobs", str(jobs / "memory.csv"), "--gpus", "2")
+    run, drawn = run_of(shell, *given), run_of(shell, *given, "--load", "0.5")
+    assert run == run_of(shell, *given, "--load", "own")
+    assert (run["jobs"], run["seed"]) == (24, 1)
+    # One job an hour, in turn of 1, 3 and 7 slices, on two GPUs.
+    length_s = run["meanCompletion"] - run["meanWait"]
+    assert run["load"] == pytest.approx(24 * length_s * 11 / 3 / (86_400 * 14), abs=0.01)
+    assert drawn["load"] == 0.5
+    assert drawn["jobs"] != run["jobs"]
+
+
 def test_drawn_jobs_differ_by_seed_and_not_by_run(shell):
     """The same command prints the same bytes."""
     own = ("--synthetic", "diurnal+inference", "--synthetic-days", "3", "--gpus", "3")
@@ -210,6 +223,7 @@ def test_options_that_a_scenario_says_are_refused_beside_it(shell, jobs):
         (("--load", "0"), ExitCode.INPUT, "a load is above 0"),
         (("--load", "-1"), ExitCode.INPUT, "a load is above 0"),
         (("--load", "x"), ExitCode.INPUT, "--load x"),
+        (("--load", "own"), ExitCode.INPUT, "add --gpus"),
         (("--load", "nan"), ExitCode.INPUT, "a load is above 0"),
         (("--gpus", "0"), ExitCode.USAGE, "--gpus"),
         (("--gpus-per-node", "0"), ExitCode.USAGE, "--gpus-per-node"),
@@ -232,7 +246,7 @@ def test_options_that_a_scenario_says_are_refused_beside_it(shell, jobs):
         (("--history", "3d"), ExitCode.USAGE, "go with --from-prometheus"),
         (("--pool", "x"), ExitCode.USAGE, "go with --from-prometheus"),
         (("--synthetic-days", "9"), ExitCode.USAGE, "goes with --synthetic"),
-        (("--load", ","), ExitCode.INPUT, "--load ,: '' is no number"),
+        (("--load", ","), ExitCode.INPUT, "--load ,: '' is neither a number nor own"),
         (("--past-days", "9:5"), ExitCode.INPUT, "--past-days: 9:5 are no days"),
         (("--peak", "9g:2"), ExitCode.INPUT, "peak: 9 of 7"),
         (("--peak", "3g:1001"), ExitCode.INPUT, "at most 1000 times the mean"),

@@ -10,7 +10,7 @@ from autoscaler.simulation.study.figures import Json
 from autoscaler.simulation.study.pairing import Ratio
 from autoscaler.simulation.study.peaks import ANNOUNCED
 from autoscaler.simulation.study.recipe import CaseRecipe
-from autoscaler.simulation.study.splits import Split
+from autoscaler.simulation.study.splits import Split, load_text
 from autoscaler.simulation.study.sweep import read_document
 
 OURS, MARK = "autoscaler", "static-past"
@@ -86,7 +86,7 @@ class CaseRuns:
         """Rule, load and peaks: what cases that differ by seed only have in common."""
         recipe = self.recipe
         draw, column = recipe.draw, recipe.column
-        parts = [RULES.get(column, f"{recipe.source.name} {column}"), f"{draw.load:g}"]
+        parts = [RULES.get(column, f"{recipe.source.name} {column}"), load_text(draw.load)]
         parts += [f"{draw.gpus} GPUs"] if draw.gpus else []
         parts += [recipe.model.key] if recipe.model.key != MODEL_KEY else []
         parts.append(recipe.peak.partition(":")[0])

@@ -14,6 +14,7 @@ from autoscaler.simulation.study.evaluation.targets import (
     whole,
 )
 from autoscaler.simulation.study.pairing import Ratio, Verdict, geometric_mean
+from autoscaler.simulation.study.splits import load_text
 
 SIGNS = {Verdict.BETTER: "better", Verdict.WORSE: "worse", Verdict.TIE: "tie"}
 NONE = "-"
@@ -117,7 +118,7 @@ def resampled_table(cases: Cases) -> str:
         f"above {LIMIT} beyond noise",
         "p95 wait s",
     )
-    keys = sorted({(RULES[c.recipe.column], c.recipe.draw.load) for c in cases.run})
+    keys = sorted({_key(case) for case in cases.run})
     rows = []
     for rule, load in keys:
         own = Cases([c for c in cases.run if _key(c) == (rule, load)])
@@ -127,7 +128,7 @@ def resampled_table(cases: Cases) -> str:
         losing = [case.name for case in own.run if whole(case).exceeds(LIMIT)]
         rows.append(
             (
-                f"{rule} {load:g}",
+                f"{rule} {load}",
                 str(len(own.run)),
                 ratio_text(mean),
                 ratio_text(Ratio(max(values, default=None))),
@@ -193,8 +194,8 @@ def completion_text(run: Run) -> str:
     return _whole(run.number("meanCompletion"))
 
 
-def _key(case: CaseRuns) -> tuple[str, float]:
-    return RULES[case.recipe.column], case.recipe.draw.load
+def _key(case: CaseRuns) -> tuple[str, str]:
+    return RULES[case.recipe.column], load_text(case.recipe.draw.load)
 
 
 def _place(name: str, ratios: Sequence[tuple[CaseRuns, float]]) -> tuple[float, str]:

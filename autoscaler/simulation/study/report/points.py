@@ -58,10 +58,11 @@ def evaluated_points(cases: Iterable[CaseRuns]) -> list[RatioPoint]:
     points = [
         point_of(
             f"rule {RULES[case.recipe.column]}, {DRAWN_ROWS[case.row]}",
-            case.recipe.draw.load,
+            load,
             case.ours.ratio,
         )
         for case in cases
         if case.part is Part.BASE and case.row in DRAWN_ROWS and case.is_run
+        if (load := case.recipe.draw.load) is not None
     ]
     return [point for point in points if point is not None]

@@ -105,6 +105,7 @@ def test_jobs_may_come_by_memory_or_from_a_prometheus(folder):
     )
     by_memory = load(folder, f"{head}workload: {{jobs: memory.csv}}\nfleet: {{gpus: 1}}\n")
     assert by_memory.recipes[0].source.column == "memory"
+    assert by_memory.recipes[0].draw.load is None
     rows = tuple(TraceRow(DAY_S * day, 80_000.0, "7g.40gb", 1) for day in range(4))
     asked = []
 
@@ -121,7 +122,9 @@ def test_jobs_may_come_by_memory_or_from_a_prometheus(folder):
     ("old", "new", "words"),
     [
         ("kind: Scenario", "kind: Scenari", r":2:7: kind: "),
-        ("loads: [0.4, 0.6]", "loads: [0.4, 0]", r":6:16: fleet.loads\[1\]: "),
+        ("loads: [0.4, 0.6]", "loads: [0.4, 0]", r":6:16: fleet.loads\[1\]: must be a number"),
+        ("loads: [0.4, 0.6]", "loads: [0.4, all]", r":6:16: fleet.loads\[1\]: must be a"),
+        ("loads: [0.4, 0.6]", "loads: [own]", r":6:10: fleet.loads: own is the load of a"),
         ("fleet:", "fleets:", r":4:1: fleets: .*did you mean fleet"),
         ("a30-24gb", "a30-42gb", r":5:23: fleet.models\[1\]: a30-42gb is no GPU model"),
         ("trace: jobs.csv", "trace: job.csv", r":8:3: workload: .*job.csv: cannot be read"),

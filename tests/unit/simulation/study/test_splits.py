@@ -67,11 +67,24 @@ def test_resampled_days_keep_the_time_of_day():
 
 def test_a_fleet_holds_the_work_at_its_load():
     """Two GPUs for half a day of seven slices on each of four at load 0.25."""
-    load = work((0, 43_200, WHOLE))
-    assert fleet_size(load, MODEL, 0.25) == 2
-    assert fleet_size(load, MODEL, 0.5) == 1
+    filled = gpus_filled(work((0, 43_200, WHOLE)), MODEL)
+    assert fleet_size(filled, 0.25) == 2
+    assert fleet_size(filled, 0.5) == 1
     with pytest.raises(ConfigError, match="more than all the work"):
-        fleet_size(work((0, 60, ONE)), MODEL, 0.5)
+        fleet_size(gpus_filled(work((0, 60, ONE)), MODEL), 0.5)
+
+
+def test_jobs_as_they_are_have_the_load_that_they_make_of_a_fleet():
+    """Nothing is drawn, and no fleet is no load."""
+    trace = read_trace(shipped_trace(), SHARE)
+    own = build_case(trace, SHARE, MODEL, Draw(Split.BASE, None, gpus=13))
+    sized = build_case(trace, SHARE, MODEL, Draw(Split.BASE, 0.5))
+    assert sized.gpus == own.gpus
+    assert (own.past, own.present) == (sized.past, sized.present)
+    assert own.load == pytest.approx(gpus_filled(own.present, MODEL) / 13, abs=1e-4)
+    assert own.name == f"{trace.name} {SHARE} base load {own.load:g} (own) gpus 13"
+    with pytest.raises(ConfigError, match="how many GPUs"):
+        build_case(trace, SHARE, MODEL, Draw(Split.BASE, None))
 
 
 def test_the_usual_days_of_the_shipped_trace_are_its_dense_ones():
