@@ -79,6 +79,7 @@ __all__ = [
     "Pool",
     "ProfileAmounts",
     "Prometheus",
+    "PrometheusUrl",
     "Reserve",
     "RolloutRules",
     "ScheduledPeak",
@@ -113,14 +114,17 @@ class BasicAuth(Section):
     """File that holds the password; read on every call, because secrets rotate."""
 
 
+PrometheusUrl = Annotated[
+    str,
+    like(URL_PATTERN, "an address like http://prometheus.monitoring:9090"),
+    Field(json_schema_extra={"pattern": URL_PATTERN}),
+]
+
+
 class Prometheus(Section):
     """Where metrics come from."""
 
-    url: Annotated[
-        str,
-        like(URL_PATTERN, "an address like http://prometheus.monitoring:9090"),
-        Field(json_schema_extra={"pattern": URL_PATTERN}),
-    ]
+    url: PrometheusUrl
     """Address of the HTTP API, e.g. "http://prometheus.monitoring:9090"."""
 
     timeout_s: Duration = duration("10s", positive=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from autoscaler.domain.policy.policy import Driver
+from autoscaler.domain.policy.policy import Driver, PrometheusUrl
 from autoscaler.domain.policy.quantity import Duration, duration
 from autoscaler.domain.policy.section import Name, Problem, Section, Text, refuse
 from autoscaler.simulation.study.sources.synthetic import DAYS, Drawn
@@ -106,7 +106,7 @@ class Announced(StrEnum):
 class PrometheusHistory(Section):
     """Requests that a Prometheus knows of."""
 
-    url: Text
+    url: PrometheusUrl
     """Address of its HTTP API."""
 
     history_s: Duration = duration("21d", positive=True)
