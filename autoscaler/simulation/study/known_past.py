@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from autoscaler.domain.mig.resource import resource_name
 from autoscaler.planning.past.demand_history import DemandHistory, Grid, history_of_jobs
@@ -21,7 +22,8 @@ class KnownPast:
     past
         Jobs from before it, all of them over; their arrivals are below 0.
     present
-        Jobs of the run in order of arrival. Of those only what is over is read.
+        Jobs of the run in order of arrival. Of what is not over yet only the arrival is
+        read: nobody knows how long it will run, and it is taken to run as long as others.
     ends_s
         Returns the end of each job of the run that is over, by number, in its seconds.
     """
@@ -35,11 +37,16 @@ class KnownPast:
         """Return what is known of a pool on a grid of epoch seconds."""
         first_s, now_s = grid.start_s - self.start_s, grid.end_s - self.start_s
         jobs: dict[tuple[str, str], list[Job]] = {}
-        come = bisect_right(self.present, now_s, key=lambda job: job.arrival_s)
+        come = self.present[: bisect_right(self.present, now_s, key=lambda j: j.arrival_s)]
         ends_s = self.ends_s()
-        over = [job for job in self.present[:come] if job.number in ends_s]
-        for job in (*self.past, *over):
+        for job in (*self.past, *(job for job in come if job.number in ends_s)):
             if job.arrival_s + job.run_s > first_s:
                 key = pool, resource_name(job.profile)
                 jobs.setdefault(key, []).append(Job(job.arrival_s + self.start_s, job.run_s))
+        means_s = {key: fmean(job.service_s for job in own) for key, own in jobs.items()}
+        for job in come:
+            key = pool, resource_name(job.profile)
+            # Without them a profile that starves would seem to be wanted by nobody.
+            if job.number not in ends_s and key in means_s:
+                jobs[key].append(Job(job.arrival_s + self.start_s, means_s[key]))
         return history_of_jobs(jobs, grid)

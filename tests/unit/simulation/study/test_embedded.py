@@ -148,13 +148,20 @@ def test_the_last_node_has_the_gpus_that_are_left():
     assert [len(group.layout) for group in nodes.groups] == [2, 2, 1]
 
 
-def test_the_past_is_what_was_over_by_then():
-    """Jobs of the run count once they have ended, those from before from the start."""
+def test_the_past_grows_with_the_run():
+    """Who waits or runs was asked for, and is taken to be of the usual length so far."""
     earlier = tuple(replace(j, arrival_s=j.arrival_s - DAY_S) for j in jobs((0, 100, ONE)))
-    present = jobs((0, 50, ONE), (10, 5000, ONE))
+    present = jobs((0, 50, ONE), (10, 5000, ONE), (20, 5000, THREE), (2 * DAY_S, 9, ONE))
     past = KnownPast(DAY_S, earlier, present, lambda: {0: 50.0})
     found = past.demand("all", Grid(0.0, 300.0, 2 * 288), ())
-    assert [job.service_s for job in found.jobs["all", f"nvidia.com/mig-{ONE}"]] == [100, 50]
+    own = found.jobs["all", f"nvidia.com/mig-{ONE}"]
+    assert [(job.arrival_s, job.service_s) for job in own] == [
+        (0.0, 100),
+        (DAY_S, 50),
+        (DAY_S + 10, 75),
+    ]
+    # None of its kind has ended: nobody can say anything about how long it runs.
+    assert ("all", f"nvidia.com/mig-{THREE}") not in found.jobs
 
 
 def test_the_policy_of_studies_is_the_one_in_the_file():
