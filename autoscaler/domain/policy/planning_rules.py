@@ -58,11 +58,13 @@ class PlanningRules(Section):
     worth; 0 for none. Default: 0.1, measured: without it large requests win every tie in
     overload and waits grow by up to 15 %; with 0.2 one trace of 94 lost 17 %."""
 
-    hedge: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.2
+    hedge: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
     """Worth of an instance that nobody asks for yet, as a share of the worth of one that a
     pod waits for, times the chance that someone will; also that of queued work. Default:
-    0.2, measured: without it free space is cut by accident and cut again at once, and from
-    0.9 on whole-GPU requests starve."""
+    0.2 with the agent, measured: without it free space is cut by accident and cut again at
+    once, and from 0.9 on whole-GPU requests starve. With MIG manager 1, measured: a GPU
+    that is cut badly when demand comes cannot be changed while it is in use, and is in use
+    until the demand is over. Queued work counts 0.2 with either."""
 
     usual_service_s: Duration = duration("3000s", positive=True)
     """Service time at which an instance is worth just its compute slices; requests that
@@ -82,7 +84,9 @@ class PlanningRules(Section):
 
     whole_gpu_cap: NumberOrPercent | Literal["off"] = "10%"
     """How many whole-GPU instances may be created beyond those of the home mix: a number,
-    or a percentage of the pool's GPUs, rounded and at least one; off for no limit.
+    or a percentage of the pool's GPUs, rounded and at least one; off for no limit. With a
+    percentage, where nobody can wait for the end of a whole GPU's use and other requests do
+    more of the work, those keep what they fill on average.
     Running ones may exceed it, and without a home mix there is none. Default: 10%,
     measured: without it a flood of long whole-GPU requests keeps GPUs for good, and
     waits grow by up to 29 %."""

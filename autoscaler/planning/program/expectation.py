@@ -68,14 +68,14 @@ def hedges_of(demand: Demand, worth: Worth, pending: Pending) -> tuple[Hedge, ..
         for name, number in announced.items()
     ]
     hedges += [
-        Hedge(name, number, worth.of_hedge(name), Scenario.QUEUED)
+        Hedge(name, number, worth.of_queued(name), Scenario.QUEUED)
         for name, number in demand.queued.items()
     ]
     for (pool, name), reach in sorted(worth.history.reach.items()):
         wanted = _running(demand, pool, name) + pending.get((pool, name), 0)
         wanted += announced[name] + demand.queued[name]
         hedges += [
-            Hedge(name, number, worth.of_hedge(name, chance), Scenario.LIKELY, pool)
+            Hedge(name, number, worth.of_hedge(name, chance, pool), Scenario.LIKELY, pool)
             for number, chance in hedge_steps(reach, wanted)
         ]
     return tuple(hedges)

@@ -37,7 +37,7 @@ from autoscaler.planning.program.rules import PoolRule, preset_rules, rules_of
 from autoscaler.planning.program.terms import needs_of, shares_of, terms_of_pool
 from autoscaler.planning.program.units import asked_of, bundle_of, unit_slices
 from autoscaler.planning.program.whole_gpu_cap import cap_rules
-from autoscaler.planning.program.worth import Worth, slices_by_resource
+from autoscaler.planning.program.worth import Worth, hedges_by_pool, slices_by_resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +125,7 @@ def state_problem(
         past.values,
         policy.planning,
         policy.demand.peaks.weight,
+        hedges_by_pool(policy),
     )
     asked = aged((g for g in demand.groups if g.number), worth, now_s)
     groups = groups_in_order(asked, nodes)
@@ -168,7 +169,7 @@ def _all_rules(
         for pool in policy.pools
         for rule in (
             *rules_of(pool, snapshot, now_s),
-            *cap_rules(pool, snapshot, past.values.home, cap, now_s),
+            *cap_rules(pool, snapshot, past.values, cap, now_s),
         )
     )
 

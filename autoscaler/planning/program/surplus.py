@@ -43,6 +43,14 @@ class _WholeGpus:
         return max(LEAST, MOST_PER_SURPLUS * surplus) - self.waiting if surplus > 0 else 0
 
 
+def may_wait_for(node: FleetNode) -> bool:
+    """Say whether a node may be closed until a GPU in use is free, at no cost to anybody.
+
+    The agent knows who holds it, and there is no other GPU that others could use.
+    """
+    return node.driver is Driver.AGENT and len(node.gpus) == 1
+
+
 def surplus_of(
     holders: Iterable[Holder],
     nodes: Collection[FleetNode],
@@ -77,11 +85,11 @@ def surplus_of(
         for key, own in numbers.items()
         if (key[0], resource_name(key[1])) in home
     }
-    single = {node.name for node in nodes if len(node.gpus) == 1}
+    patient = {node.name for node in nodes if may_wait_for(node)}
     found: set[Place] = set()
     for holder in sorted(holders, key=lambda own: (own.node, own.gpu, own.pod)):
         key = able.get(holder.node)
-        if key is None or holder.node not in single or not holder.held[key[1]]:
+        if key is None or holder.node not in patient or not holder.held[key[1]]:
             continue
         if left.get(key, 0) > 0:
             left[key] -= 1

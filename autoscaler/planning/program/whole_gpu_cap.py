@@ -3,17 +3,27 @@
 A long request for a whole GPU keeps it from all others for as long as it runs, and a
 flood of them would have every GPU that becomes free. The home mix says how many the past
 needed; a few more may be created, and what runs may exceed it.
+
+While requests for whole GPUs wait, who runs one is followed by the next, so where nobody
+can wait for its end a GPU is lost to others for as long as the flood lasts. There, if
+others do the larger part of the work, none of what they fill on average is made whole
+beyond the home mix.
 """
 
 from collections.abc import Mapping
+from math import floor
 
 from autoscaler.domain.fleet.snapshot import Snapshot
+from autoscaler.domain.mig.layouts import maximal_multisets
+from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.mig.resource import resource_name
 from autoscaler.domain.mig.strategy import Strategy
 from autoscaler.domain.policy.policy import Pool
 from autoscaler.domain.policy.quantity import share_of
-from autoscaler.planning.past.home_share import gpus_of
+from autoscaler.planning.past.home_share import PoolGpus, gpus_of
+from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.program.rules import PoolRule, RuleKind, active_floors, instances_of
+from autoscaler.planning.program.surplus import may_wait_for
 
 OFF = "off"
 
@@ -21,7 +31,7 @@ OFF = "off"
 def cap_rules(
     pool: Pool,
     snapshot: Snapshot,
-    home: Mapping[tuple[str, str], int],
+    values: ValueHistory,
     cap: int | str,
     now_s: float,
 ) -> tuple[PoolRule, ...]:
@@ -33,8 +43,8 @@ def cap_rules(
         The pool; its floors go before.
     snapshot
         The fleet.
-    home
-        Home mix by pool and resource.
+    values
+        Home mix, and how many instances were wanted at once.
     cap
         How many beyond the home mix: a number, a percentage of the GPUs, or ``off``.
     now_s
@@ -42,26 +52,62 @@ def cap_rules(
     """
     if cap == OFF or pool.strategy is not Strategy.MIXED:
         return ()
-    if not any(own == pool.name for own, _ in home):
+    if not any(own == pool.name for own, _ in values.home):
         return ()
     nodes = [n for n in snapshot.nodes if n.pool == pool.name and not n.reserved]
     present = instances_of(nodes)
     # What we kept from others in order to cut it anew has no right to stay.
     settled = instances_of(node for node in nodes if not node.has_waited)
     floors = active_floors(pool, now_s)
+    gpus = gpus_of(pool.name, snapshot)
+    is_patient = all(may_wait_for(node) for node in nodes if node.gpus)
     rules = []
-    for model, number in gpus_of(pool.name, snapshot).numbers:
+    for model, number in gpus.numbers:
         whole = model.whole_gpu
-        entitled = home.get((pool.name, resource_name(whole.name)))
+        entitled = values.home.get((pool.name, resource_name(whole.name)))
         if entitled is None:
             continue
-        limit = entitled + more_than_home(cap, number)
+        more = more_than_home(cap, number)
+        if not is_patient and not isinstance(cap, int):
+            filled = filled_gpus(model, gpus, pool.name, values.reach)
+            by_whole = filled.pop(whole.name)
+            by_others = sum(filled.values())
+            if by_others > by_whole:
+                more = min(more, max(0, floor(number - entitled - by_others)))
+        limit = entitled + more
         there = present[resource_name(whole.name)]
         # What exists may stay, so the cap holds for what would be created beyond it.
         limit = max(limit, settled[resource_name(whole.name)], floors[whole.name])
         slices = whole.compute_slices
         rules.append(PoolRule(pool.name, RuleKind.CAP, whole.name, limit, there, slices))
     return tuple(rules)
+
+
+def filled_gpus(
+    model: GpuModel,
+    gpus: PoolGpus,
+    pool: str,
+    reach: Mapping[tuple[str, str], tuple[float, ...]],
+) -> dict[str, float]:
+    """Return how many GPUs of a model each profile fills on average.
+
+    Parameters
+    ----------
+    model
+        The GPUs' model.
+    gpus
+        All GPUs of the pool: what several models offer is divided among them.
+    reach
+        Chance that so many instances are wanted at once, by pool and resource.
+    """
+    multisets = maximal_multisets(model, model.plain_names)
+    filled: dict[str, float] = {}
+    for name in model.plain_names:
+        able = {own.key: number for own, number in gpus.numbers if name in own.plain_names}
+        wanted = sum(reach.get((pool, resource_name(name)), ()))
+        share = able[model.key] / sum(able.values())
+        filled[name] = wanted * share / max(counts[name] for counts in multisets)
+    return filled
 
 
 def more_than_home(cap: int | str, gpus: int) -> int:

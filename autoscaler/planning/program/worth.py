@@ -13,6 +13,7 @@ from autoscaler.domain.counts import Counts
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.mig.resource import GPU, SHARED_SUFFIX, resource_name
 from autoscaler.domain.policy.planning_rules import PlanningRules
+from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.planning.past.values import ValueHistory
 
 # Rules hold whatever demand says: one instance short of a floor outweighs all that a
@@ -26,6 +27,11 @@ MAX_WEIGHT = 1e4
 # no cluster has run for so long. They would make one profile outweigh all others.
 LEAST_SERVICE_S = 1.0
 MOST_SERVICE_S = 1e9
+
+
+# Where free space can be cut anew at any time, and where it cannot once it is in use.
+USUAL_HEDGE = 0.2
+LASTING_HEDGE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,8 @@ class Worth:
         Constants, those of the horizon and of gain aside.
     peak_weight
         Worth of an instance for an announced peak, as a share of one that is waited for.
+    hedges
+        The same for what nobody asks for yet, by pool.
     """
 
     horizon_s: float
@@ -51,6 +59,11 @@ class Worth:
     history: ValueHistory = field(default_factory=ValueHistory)
     rules: PlanningRules = field(default_factory=PlanningRules)
     peak_weight: float = 1.0
+    hedges: Mapping[str, float] = field(default_factory=dict)
+
+    def knows(self, pool: str) -> bool:
+        """Say whether the past tells what a pool is asked for."""
+        return any(own == pool for own, _ in self.history.reach)
 
     def slices_of(self, resource: str) -> int:
         """Return the compute slices of an instance."""
@@ -86,9 +99,15 @@ class Worth:
         """Return the extra worth of an instance of the home share, in slice-seconds."""
         return self.rules.home_bonus * self.horizon_s * self.weight_of(resource)
 
-    def of_hedge(self, resource: str, chance: float = 1.0) -> float:
-        """Return the worth of an instance for work to come, in slice-seconds."""
-        return self.rules.hedge * chance * self.horizon_s * self.weight_of(resource)
+    def of_queued(self, resource: str) -> float:
+        """Return the worth of an instance for work that is held back, in slice-seconds."""
+        share = self.rules.hedge if self.rules.hedge is not None else USUAL_HEDGE
+        return share * self.horizon_s * self.weight_of(resource)
+
+    def of_hedge(self, resource: str, chance: float, pool: str) -> float:
+        """Return the worth of an instance in a pool for likely work, in slice-seconds."""
+        share = self.hedges.get(pool, USUAL_HEDGE)
+        return share * chance * self.horizon_s * self.weight_of(resource)
 
     def of_peak(self, resource: str) -> float:
         """Return the worth of an instance for an announced peak, in slice-seconds."""
@@ -98,6 +117,13 @@ class Worth:
         """Return the price of missing a rule by so many slices, in slice-seconds."""
         weight = min(max(1.0, largest_weight), MAX_WEIGHT)
         return RULE_FACTOR * self.horizon_s * slices * weight
+
+
+def hedges_by_pool(policy: Policy) -> dict[str, float]:
+    """Return what an instance for likely work is worth in each pool, see ``Worth``."""
+    given = policy.planning.hedge
+    usual = {Driver.AGENT: USUAL_HEDGE, Driver.MIG_MANAGER: LASTING_HEDGE}
+    return {p.name: usual[p.driver] if given is None else given for p in policy.pools}
 
 
 def slices_by_resource(models: Iterable[GpuModel]) -> dict[str, int]:

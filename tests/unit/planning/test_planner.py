@@ -293,7 +293,7 @@ def test_history_shapes_what_nobody_asks_for_yet():
     assert price.waiting_avoided == pytest.approx(3.5 * 12000.0)
     assert price.home == pytest.approx(0.1 * 3.5 * 12000.0)
     plan = make_plan(fleet, Demand(), policy(), NOW_S, settings)
-    assert plan.changes[0].price.hedge == pytest.approx(0.2 * 0.5 * 3.5 * 12000.0)
+    assert plan.changes[0].price.hedge == pytest.approx(0.5 * 3.5 * 12000.0)
 
 
 def test_an_empty_fleet_has_an_empty_plan():

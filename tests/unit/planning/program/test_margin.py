@@ -8,6 +8,7 @@ from autoscaler.domain.demand.demand import Demand
 from autoscaler.domain.journal.history import RolloutRecord
 from autoscaler.domain.journal.rollout import Result
 from autoscaler.domain.policy.planning_rules import PlanningRules
+from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.planner import PlannerSettings, make_plan
 from autoscaler.planning.program.margin import margins_of
 from tests.builders import NOW_S, SEVEN_SMALL, fleet_node, snapshot, waiting
@@ -49,10 +50,11 @@ def test_a_margin_is_never_below_the_cost():
     assert margins_of(rules, [record()], NOW_S).of_gpu("node-a", 0) == 1.0
 
 
-def planned(fleet, weight, *records, profile="7g.40gb"):
+def planned(fleet, weight, *records, profile="7g.40gb", **known):
     """Return the plan for one pod of a weight, after these rollouts."""
     demand = Demand((waiting(profile, weight=weight),))
-    return make_plan(fleet, demand, policy(), NOW_S, PlannerSettings(records=records))
+    settings = PlannerSettings(records=records, **known)
+    return make_plan(fleet, demand, policy(), NOW_S, settings)
 
 
 def test_what_gains_less_than_the_margin_is_not_proposed():
@@ -81,6 +83,15 @@ def test_another_node_is_cut_rather_than_the_one_that_was():
     settings = PlannerSettings(records=(record(),))
     (change,) = make_plan(fleet, demand, policy(), NOW_S, settings).changes
     assert change.node == "node-b"
+
+
+@pytest.mark.parametrize(("pool", "cost"), [("pool", 1890.0 / 4), ("other", 1890.0)])
+def test_where_the_past_is_known_what_nobody_waits_for_counts_a_quarter(pool, cost):
+    """Of a pool that nobody knows anything of, people may come for it at any time."""
+    fleet = snapshot(fleet_node("node-a", [SEVEN_SMALL]))
+    history = ValueHistory(reach={(pool, "nvidia.com/mig-7g.40gb"): (0.5,)})
+    (change,) = planned(fleet, 1.0, history=history).changes
+    assert change.price.cost == pytest.approx(cost)
 
 
 def test_two_demands_that_alternate_change_a_gpu_once():

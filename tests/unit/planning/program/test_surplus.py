@@ -146,7 +146,7 @@ def test_all_of_them_are_candidates_while_there_is_one_too_many():
 def test_a_whole_gpu_that_was_waited_for_has_no_right_to_stay():
     """The cap is no lower than what exists, that one left out."""
     own = pool(driver=Driver.AGENT)
-    home = {("pool", WHOLE): 0}
+    home = ValueHistory(home={("pool", WHOLE): 0})
     stays = [fleet_node(name, [{FULL: 1}]) for name in NAMES]
     (rule,) = cap_rules(own, snapshot(*stays), home, 0, NOW_S)
     assert (rule.limit, rule.present) == (2, 2)

@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from autoscaler.domain.demand.demand import Demand
-from autoscaler.domain.policy.policy import PlanningRules
+from autoscaler.domain.policy.policy import Driver, PlanningRules
 from autoscaler.domain.reasons import Reason
+from autoscaler.planning.past.home_share import PoolGpus
 from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.planner import PlannerSettings, make_plan
-from autoscaler.planning.program.whole_gpu_cap import cap_rules, more_than_home
-from tests.builders import NOW_S, SEVEN_SMALL, fleet_node, snapshot, waiting
+from autoscaler.planning.program.whole_gpu_cap import cap_rules, filled_gpus, more_than_home
+from tests.builders import NOW_S, SEVEN_SMALL, fleet_node, model, snapshot, waiting
 from tests.fleets import policy, pool
 
 WHOLE = "nvidia.com/mig-7g.40gb"
@@ -64,6 +65,60 @@ def test_the_cap_can_be_turned_off():
     assert created(planned(fleet(), 4, cap="off")) == 4
 
 
+THREES = ("pool", "nvidia.com/mig-3g.20gb")
+
+
+@pytest.mark.parametrize(
+    ("gpus", "wanted", "cap", "limit"),
+    [
+        (5, 4.8, "10%", 2),  # others fill 2.4 of the three that are left
+        (4, 4.8, "10%", 1),  # of four, one more would leave them two
+        (4, 4.8, "50%", 1),
+        (8, 4.8, "50%", 5),
+        (4, 4.8, 1, 2),  # a number is a number
+        (4, 8.0, "10%", 1),  # they have too little as it is
+        (4, 1.8, "10%", 2),  # whole GPUs are the larger part of the work
+        (4, 0.0, "10%", 2),
+    ],
+)
+def test_what_others_fill_is_left_to_them(gpus, wanted, cap, limit):
+    """Beyond the home mix, of one GPU; nine tenths of one are wanted as a whole."""
+    several, part = divmod(wanted, 1)
+    reach = {THREES: (*(1.0,) * int(several), part), ("pool", WHOLE): (0.9,)}
+    known = replace(KNOWN, reach=reach)
+    (rule,) = cap_rules(pool(), fleet(small=gpus), known, cap, NOW_S)
+    assert rule.limit == limit
+
+
+def test_where_a_whole_gpu_can_be_waited_for_one_more_harms_nobody():
+    """Nodes of one GPU with the agent; one node of two is enough to be careful."""
+    known = replace(KNOWN, reach={THREES: (1.0,) * 5})
+    own = pool(driver=Driver.AGENT)
+    alone = [
+        fleet_node(name, [SEVEN_SMALL], driver=Driver.AGENT)
+        for name in ("node-a", "node-b", "node-c", "node-d")
+    ]
+    (rule,) = cap_rules(own, snapshot(*alone), known, "10%", NOW_S)
+    assert rule.limit == 2
+    pair = fleet_node("node-e", [SEVEN_SMALL] * 2, driver=Driver.AGENT)
+    (rule,) = cap_rules(own, snapshot(*alone[:2], pair), known, "10%", NOW_S)
+    assert rule.limit == 1
+
+
+def test_models_that_offer_the_same_share_what_is_wanted():
+    """By GPUs; what only one offers is filled on that alone."""
+    a100, h100 = model("a100-80gb"), model("h100-80gb")
+    gpus = PoolGpus(((a100, 6), (model("a30-24gb"), 5), (h100, 2)))
+    reach = {
+        ("pool", "nvidia.com/mig-1g.10gb"): (1.0,) * 7,
+        ("pool", "nvidia.com/mig-3g.40gb"): (0.5, 0.5),
+    }
+    filled = filled_gpus(a100, gpus, "pool", reach)
+    assert (filled["1g.10gb"], filled["3g.40gb"]) == (0.75, 0.375)
+    assert filled_gpus(h100, gpus, "pool", reach)["1g.10gb"] == 0.25
+    assert not any(filled_gpus(model("a30-24gb"), gpus, "pool", reach).values())
+
+
 def test_what_exists_may_exceed_it_and_stays():
     """Three are there: none is destroyed, none is added."""
     plan = planned(fleet(whole=3, small=1), 4)
@@ -74,7 +129,7 @@ def test_what_exists_may_exceed_it_and_stays():
 def test_a_floor_goes_before_the_cap():
     """People asked for three in any case."""
     own = pool(floors={"7g.40gb": 3})
-    (rule,) = cap_rules(own, fleet(), KNOWN.home, "10%", NOW_S)
+    (rule,) = cap_rules(own, fleet(), KNOWN, "10%", NOW_S)
     assert rule.limit == 3
 
 
@@ -82,7 +137,7 @@ def test_reserved_nodes_do_not_count():
     """Neither their GPUs nor their instances."""
     whole = fleet_node("node-b", layout=[{"7g.40gb": 1}] * 4)
     nodes = (*fleet().nodes, replace(whole, reserved=True))
-    (rule,) = cap_rules(pool(), snapshot(*nodes), KNOWN.home, "10%", NOW_S)
+    (rule,) = cap_rules(pool(), snapshot(*nodes), KNOWN, "10%", NOW_S)
     assert (rule.present, rule.limit) == (0, 2)
 
 

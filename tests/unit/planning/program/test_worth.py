@@ -4,9 +4,16 @@ import pytest
 
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.mig.resource import GPU, resource_name
+from autoscaler.domain.policy.policy import Driver, PlanningRules
 from autoscaler.planning.past.values import ValueHistory
-from autoscaler.planning.program.worth import Worth, hedge_steps, slices_by_resource
+from autoscaler.planning.program.worth import (
+    Worth,
+    hedge_steps,
+    hedges_by_pool,
+    slices_by_resource,
+)
 from tests.builders import model
+from tests.fleets import policy, pool
 
 SMALL, LARGE = resource_name("1g.5gb"), resource_name("7g.40gb")
 
@@ -52,6 +59,19 @@ def test_a_larger_number_is_never_likelier():
     """A jump in the history is flattened, and NaN ends it."""
     assert hedge_steps((0.3, 0.9), wanted=0) == [(2, 0.3)]
     assert hedge_steps((0.3, float("nan"), 0.2), wanted=0) == [(1, 0.3)]
+
+
+def test_what_may_come_counts_more_where_a_gpu_in_use_cannot_be_changed():
+    """MIG manager leaves a GPU as it is until it is idle; what people say goes for both."""
+    pools = (pool("quick", driver=Driver.AGENT), pool("slow", driver=Driver.MIG_MANAGER))
+    assert hedges_by_pool(policy(*pools)) == {"quick": 0.2, "slow": 1.0}
+    told = policy(*pools, planning=PlanningRules(hedge=0.5))
+    assert hedges_by_pool(told) == {"quick": 0.5, "slow": 0.5}
+    own = worth(hedges={"slow": 1.0})
+    assert own.of_hedge(LARGE, 0.5, "slow") == 3500.0
+    assert own.of_hedge(LARGE, 0.5, "other") == 700.0
+    assert own.of_queued(LARGE) == 1400.0
+    assert worth(rules=PlanningRules(hedge=0.5)).of_queued(LARGE) == 3500.0
 
 
 def test_a_rule_outweighs_the_heaviest_demand():
