@@ -47,7 +47,7 @@ DEFAULTS = {
         "persistence": "1m",
         "persistenceLooks": 2,
         "homeBonus": 0.1,
-        "hedge": 0.2,
+        "hedge": None,
         "usualService": "50m",
         "fairness": 0.0,
         "priorJobs": 5.0,
