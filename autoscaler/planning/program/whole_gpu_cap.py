@@ -104,7 +104,9 @@ def filled_gpus(
     filled: dict[str, float] = {}
     for name in model.plain_names:
         able = {own.key: number for own, number in gpus.numbers if name in own.plain_names}
-        wanted = sum(reach.get((pool, resource_name(name)), ()))
+        chances = reach.get((pool, resource_name(name)), ())
+        # What cannot be a chance says nothing.
+        wanted = sum(min(1.0, chance) for chance in chances if chance > 0)
         share = able[model.key] / sum(able.values())
         filled[name] = wanted * share / max(counts[name] for counts in multisets)
     return filled

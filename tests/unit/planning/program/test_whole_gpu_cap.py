@@ -90,6 +90,14 @@ def test_what_others_fill_is_left_to_them(gpus, wanted, cap, limit):
     assert rule.limit == limit
 
 
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), -1.0])
+def test_a_chance_that_cannot_be_says_nothing(odd):
+    """Neither too many nor too few are taken to be wanted, and nothing fails."""
+    known = replace(KNOWN, reach={THREES: (1.0,) * 4 + (odd,), ("pool", WHOLE): (0.9, odd)})
+    (rule,) = cap_rules(pool(), fleet(small=5), known, "10%", NOW_S)
+    assert rule.limit == 2
+
+
 def test_where_a_whole_gpu_can_be_waited_for_one_more_harms_nobody():
     """Nodes of one GPU with the agent; one node of two is enough to be careful."""
     known = replace(KNOWN, reach={THREES: (1.0,) * 5})
