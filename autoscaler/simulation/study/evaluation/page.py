@@ -61,6 +61,7 @@ def page_of(cases: Sequence[CaseRuns]) -> str:
         lines.append(f"![Ratio by load and rule, base cases; below 1 is faster]({PICTURE})\n")
     for row, way in WAYS.items():
         lines.append(f"## {way.title}\n")
+        lines += [f"{way.note}\n"] if way.note else []
         lines += _peers(cases) if row is Row.PEERS else _row(row, cases)
     return "\n".join(lines)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from autoscaler.simulation.study.evaluation.kept import CaseRuns
 from autoscaler.simulation.study.evaluation.page import page_of
-from autoscaler.simulation.study.evaluation.rows import C, Part, Row, planned
+from autoscaler.simulation.study.evaluation.rows import WAYS, C, Part, Row, planned
 from tests.evaluations import in_peaks, kept, run
 
 CASES = planned(Path("results"))
@@ -66,6 +66,14 @@ def test_results_of_several_states_of_the_code_are_owned_up_to():
     other = CaseRuns(cases[1].row, cases[1].part, cases[1].recipe, cases[1].runs, 7, "older")
     assert "2 states of the code (code, older)" in page_of([cases[0], other])
     assert "All come from one state of the code (code)" in page_of(cases)
+
+
+def test_a_row_that_needs_a_note_has_it_below_its_title():
+    """As where jobs run faster on larger instances."""
+    text = page_of([kept(case, 0.9) for case in CASES])
+    title = text.index(f"## {WAYS[Row.TRACES].title}")
+    assert text.index("MISO's jobs run faster", title) - title < 200
+    assert text.count("MISO's jobs run faster") == 1
 
 
 def test_peers_are_ordered_by_how_they_do():
