@@ -24,6 +24,7 @@ from autoscaler.planning.past.home_share import PoolGpus, gpus_of
 from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.program.rules import PoolRule, RuleKind, active_floors, instances_of
 from autoscaler.planning.program.surplus import may_wait_for
+from autoscaler.planning.program.worth import hedge_steps
 
 OFF = "off"
 
@@ -104,9 +105,8 @@ def filled_gpus(
     filled: dict[str, float] = {}
     for name in model.plain_names:
         able = {own.key: number for own, number in gpus.numbers if name in own.plain_names}
-        chances = reach.get((pool, resource_name(name)), ())
-        # What cannot be a chance says nothing.
-        wanted = sum(min(1.0, chance) for chance in chances if chance > 0)
+        steps = hedge_steps(reach.get((pool, resource_name(name)), ()), wanted=0)
+        wanted = sum(number * chance for number, chance in steps)
         share = able[model.key] / sum(able.values())
         filled[name] = wanted * share / max(counts[name] for counts in multisets)
     return filled

@@ -28,10 +28,9 @@ MAX_WEIGHT = 1e4
 LEAST_SERVICE_S = 1.0
 MOST_SERVICE_S = 1e9
 
-
-# Where free space can be cut anew at any time, and where it cannot once it is in use.
+# What likely work counts where people say nothing: most where a GPU in use stays as it is.
 USUAL_HEDGE = 0.2
-LASTING_HEDGE = 1.0
+HEDGES = {Driver.AGENT: USUAL_HEDGE, Driver.MIG_MANAGER: 1.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +121,7 @@ class Worth:
 def hedges_by_pool(policy: Policy) -> dict[str, float]:
     """Return what an instance for likely work is worth in each pool, see ``Worth``."""
     given = policy.planning.hedge
-    usual = {Driver.AGENT: USUAL_HEDGE, Driver.MIG_MANAGER: LASTING_HEDGE}
-    return {p.name: usual[p.driver] if given is None else given for p in policy.pools}
+    return {p.name: HEDGES[p.driver] if given is None else given for p in policy.pools}
 
 
 def slices_by_resource(models: Iterable[GpuModel]) -> dict[str, int]:

@@ -36,17 +36,18 @@ class KnownPast:
     def demand(self, pool: str, grid: Grid, alone: Collection[str]) -> DemandHistory:
         """Return what is known of a pool on a grid of epoch seconds."""
         first_s, now_s = grid.start_s - self.start_s, grid.end_s - self.start_s
-        jobs: dict[tuple[str, str], list[Job]] = {}
+        jobs: dict[str, list[Job]] = {}
         come = self.present[: bisect_right(self.present, now_s, key=lambda j: j.arrival_s)]
         ends_s = self.ends_s()
         for job in (*self.past, *(job for job in come if job.number in ends_s)):
             if job.arrival_s + job.run_s > first_s:
-                key = pool, resource_name(job.profile)
-                jobs.setdefault(key, []).append(Job(job.arrival_s + self.start_s, job.run_s))
-        means_s = {key: fmean(job.service_s for job in own) for key, own in jobs.items()}
+                own = jobs.setdefault(job.profile, [])
+                own.append(Job(job.arrival_s + self.start_s, job.run_s))
+        means_s = {name: fmean(job.service_s for job in own) for name, own in jobs.items()}
         for job in come:
-            key = pool, resource_name(job.profile)
             # Without them a profile that starves would seem to be wanted by nobody.
-            if job.number not in ends_s and key in means_s:
-                jobs[key].append(Job(job.arrival_s + self.start_s, means_s[key]))
-        return history_of_jobs(jobs, grid)
+            if job.number not in ends_s and job.profile in means_s:
+                mean_s = means_s[job.profile]
+                jobs[job.profile].append(Job(job.arrival_s + self.start_s, mean_s))
+        named = {(pool, resource_name(name)): own for name, own in jobs.items()}
+        return history_of_jobs(named, grid)
