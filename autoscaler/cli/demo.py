@@ -1,10 +1,7 @@
 """``demo``: the whole product on an embedded cluster, with a real trace."""
 
-import gc
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +17,7 @@ from autoscaler.cli.demo_run import AutoscaledRun, run_alone, run_autoscaled
 from autoscaler.cli.exit_codes import ExitCode
 from autoscaler.cli.output import console
 from autoscaler.domain.errors import ConfigError
+from autoscaler.simulation.collecting import few_collections
 from autoscaler.simulation.demo.comparison import compare
 from autoscaler.simulation.demo.scenario import (
     Choice,
@@ -87,17 +85,6 @@ def settings_of(seed: int, hours: float, nodes: int) -> ScenarioSettings:
         present=replace(choice.present, end_h=choice.present.start_h + hours),
     )
     return ScenarioSettings(START_S, seed=seed, nodes=nodes, choice=cut)
-
-
-@contextmanager
-def few_collections() -> Iterator[None]:
-    """Have the garbage collector look seldom: the world is large and lives to the end."""
-    before = gc.get_threshold()
-    gc.set_threshold(200_000, 50, 1000)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def conclude(out: Console, run: AutoscaledRun) -> ExitCode:

@@ -62,7 +62,8 @@ class Acting:
     @property
     def history(self) -> tuple[RolloutRecord, ...]:
         """All rollouts that are over, those of this cycle included."""
-        return with_records(self.memory.history, self.records)
+        known = self.memory.history
+        return with_records(known, self.records) if self.records else known
 
     def advance(self, observation: Observation) -> Observation:
         """Move every open rollout by what is possible now; return the nodes after it."""

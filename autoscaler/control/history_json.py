@@ -16,9 +16,10 @@ EFFECT_AFTER_S = 600.0
 
 
 def history_to_text(history: Iterable[RolloutRecord]) -> str:
-    """Return the records, oldest first, the newest of them only."""
+    """Return the newest of the records, oldest first, a line each."""
     newest = sorted(history, key=_order)[-RECORDS:]
-    return json.dumps([_to_json(record) for record in newest], sort_keys=True, indent=1)
+    lines = (json.dumps(_to_json(record), sort_keys=True) for record in newest)
+    return "[" + ",\n ".join(lines) + "]"
 
 
 def history_from_text(text: str) -> tuple[RolloutRecord, ...]:

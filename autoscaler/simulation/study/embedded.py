@@ -15,6 +15,7 @@ from autoscaler.control.outside import Outside
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.mig.resource import resource_name
 from autoscaler.domain.policy.policy import Driver, Policy
+from autoscaler.simulation.collecting import few_collections
 from autoscaler.simulation.controllers.agents import AgentFactory
 from autoscaler.simulation.controllers.scheduler import SchedulerSettings
 from autoscaler.simulation.figures import PodTimes
@@ -125,6 +126,7 @@ class Pace:
             self.plan_gap = max(self.plan_gap, inf if optimality is None else optimality.gap)
 
 
+@few_collections()
 def run_embedded(
     policy: str,
     case: Case,
