@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from autoscaler.cli.output import table
+from autoscaler.domain.journal.rollout import Result
 from autoscaler.simulation.study.contrast import MARK
 from autoscaler.simulation.study.figures import Json
 
@@ -20,7 +21,7 @@ def draw_cases(out: Console, cases: Sequence[Json], *, wide: bool) -> None:
         out.print(_runs_table(runs, title, wide=wide))
         if wide:
             out.print(_waits_table(runs))
-    for notice in notices_of(cases):
+    for notice in (*notices_of(cases), *_complaints(cases)):
         out.print(f"note: {notice}", markup=False, highlight=False)
 
 
@@ -31,6 +32,19 @@ def notices_of(cases: Sequence[Json]) -> list[str]:
         notices = case.get("notices")
         found.update(dict.fromkeys(notices if isinstance(notices, list) else []))
     return list(found)
+
+
+def _complaints(cases: Sequence[Json]) -> list[str]:
+    """Return where a loop complained: what it did not do is in no other figure."""
+    found = []
+    for case in cases:
+        for run in runs_of(case):
+            errors, first = (_of(run, "loop").get(name) for name in ("errors", "firstError"))
+            if errors:
+                found.append(
+                    f"{run['policy']} on {case['case']}: {errors} errors, first: {first}"
+                )
+    return found
 
 
 def runs_of(case: Json) -> list[Figures]:
@@ -46,7 +60,7 @@ def _runs_table(runs: Sequence[Figures], title: str, *, wide: bool) -> Table:
     columns += ["used", "changes", "never ran"]
     if wide:
         columns += ["p99 wait s", "over hindsight", "fragmentation", "unmet slice-h"]
-        columns += ["evictions", "plan gap"]
+        columns += ["evictions", "given up", "plan gap"]
     made = table(*columns, title=title, right=columns[1:])
     for run in runs:
         row = [
@@ -68,8 +82,17 @@ def _wide(run: Figures) -> list[str]:
         _seconds(_of(run, "wait").get("p99")),
         f"{over:+.1%}" if isinstance(over, int | float) else "-",
         *(_text(run[name]) for name in ("fragmentation", "unmetSliceHours", "evictions")),
+        _text(_given_up(_of(run, "loop"))),
         _text(run["planGapMax"]),
     ]
+
+
+def _given_up(loop: Figures) -> int | None:
+    """Return how many rollouts ended without a change; ``None`` where there is no loop."""
+    if not loop:
+        return None
+    ends = _of(loop, "ends")
+    return sum(n for end, n in ends.items() if isinstance(n, int) and end != Result.DONE)
 
 
 def _waits_table(runs: Sequence[Figures]) -> Table:

@@ -4,6 +4,7 @@ Everything that a change takes is there: cordons, the device plugin's restart, k
 lag, the pace of the loop. Jobs are pods that ask for their profile by resource name.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -13,6 +14,7 @@ from autoscaler.control.loop import Loop
 from autoscaler.control.outcome import CycleOutcome, Decision
 from autoscaler.control.outside import Outside
 from autoscaler.domain.counts import Counts
+from autoscaler.domain.journal.rollout import Result
 from autoscaler.domain.mig.resource import resource_name
 from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.simulation.collecting import few_collections
@@ -24,7 +26,7 @@ from autoscaler.simulation.study.announcing import announce
 from autoscaler.simulation.study.closing import Closing
 from autoscaler.simulation.study.jobs import StudyJob
 from autoscaler.simulation.study.known_past import KnownPast
-from autoscaler.simulation.study.outcome import Cut, JobTimes, Outcome
+from autoscaler.simulation.study.outcome import Cut, JobTimes, LoopWork, Outcome
 from autoscaler.simulation.study.placements import Place, Placements
 from autoscaler.simulation.study.seen_metrics import SeenMetrics
 from autoscaler.simulation.study.splits import DAY_S, Case
@@ -80,19 +82,24 @@ class Pace:
     interval_s: float
     closing: Closing | None = None
     sees_metrics: bool = False
-    changes: int = 0
     plans: int = 0
     cycles: int = 0
+    errors: list[str] = field(default_factory=list)
+    ends: Counter[str] = field(default_factory=Counter)
     plan_gap: float = 0.0
-    errors: dict[str, int] = field(default_factory=dict)
     _seen: str = ""
     _due_s: float = 0.0
 
     @property
-    def counters(self) -> dict[str, int]:
-        """How often the loop looked and planned, and what it complained of."""
-        errors = sum(self.errors.values())
-        return {"cycles": self.cycles, "plans": self.plans, "errors": errors}
+    def work(self) -> LoopWork:
+        """What the loop has done so far."""
+        return LoopWork(
+            cycles=self.cycles,
+            plans=self.plans,
+            errors=len(self.errors),
+            first_error=next(iter(self.errors), ""),
+            ends=dict(sorted(self.ends.items())),
+        )
 
     def step(self) -> float | None:
         """Run a cycle when it is time for one and it may see something new."""
@@ -113,13 +120,15 @@ class Pace:
 
     def _note(self, outcome: CycleOutcome) -> None:
         self.cycles += 1
-        self.changes += len(outcome.records)
+        self.ends.update(record.result.value for record in outcome.records)
         # Samples get newer without a word of the API, and open rollouts wait for them.
         is_waiting = self.sees_metrics and bool(outcome.journals)
         soon_s = outcome.started_s + self.interval_s
         self._due_s = min(soon_s, outcome.due_s) if is_waiting else outcome.due_s
-        for error in outcome.errors:
-            self.errors[error] = self.errors.get(error, 0) + 1
+        self.errors.extend(outcome.errors)
+        if outcome.decision is Decision.NOT_LEADER:
+            # There is no other replica, so the Lease could not be had.
+            self.errors.append(outcome.message)
         if outcome.decision is Decision.PLANNED and outcome.plan is not None:
             self.plans += 1
             optimality = outcome.plan.optimality
@@ -255,16 +264,15 @@ def _times(
 def _outcome(
     policy: str, times: tuple[JobTimes, ...], cuts: tuple[Cut, ...], pace: Pace | None
 ) -> Outcome:
-    counters = {} if pace is None else pace.counters
     return Outcome(
         policy=policy,
         jobs=times,
         ended_s=max((t.end_s for t in times if t.end_s is not None), default=0.0),
-        changes=0 if pace is None else pace.changes,
+        changes=0 if pace is None else pace.ends[Result.DONE.value],
         cuts=cuts,
         evictions=sum(own.restarts for own in times),
         plan_gap=0.0 if pace is None else pace.plan_gap,
-        counters=counters,
+        loop=None if pace is None else pace.work,
     )
 
 

@@ -11,7 +11,7 @@ from statistics import fmean
 
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.jobs import slices_of
-from autoscaler.simulation.study.outcome import JobTimes, Outcome
+from autoscaler.simulation.study.outcome import JobTimes, LoopWork, Outcome
 from autoscaler.simulation.study.splits import Case
 
 SHARES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
@@ -73,6 +73,8 @@ def figures_of(outcome: Outcome, case: Case) -> Json:
         "planGapMax": outcome.plan_gap if isfinite(outcome.plan_gap) else None,
         "endedAt": _rounded(outcome.ended_s),
     }
+    if outcome.loop is not None:
+        found["loop"] = _loop(outcome.loop)
     priorities = sorted({t.job.priority for t in times})
     if len(priorities) > 1:
         found["byPriority"] = {
@@ -82,6 +84,16 @@ def figures_of(outcome: Outcome, case: Case) -> Json:
     if peak:
         found["peak"] = _group(peak)
     return found
+
+
+def _loop(work: LoopWork) -> Json:
+    return {
+        "cycles": work.cycles,
+        "plans": work.plans,
+        "errors": work.errors,
+        "firstError": work.first_error,
+        "ends": dict(work.ends),
+    }
 
 
 def quantiles(values: Iterable[float | None]) -> dict[str, float | None]:

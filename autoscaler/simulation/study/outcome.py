@@ -55,6 +55,27 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
+class LoopWork:
+    """What the loop did in a run.
+
+    Parameters
+    ----------
+    cycles, plans
+        How often it looked, and how many plans it made.
+    errors, first_error
+        How often it complained, and of what first.
+    ends
+        How many of the rollouts that it began ended how, by result.
+    """
+
+    cycles: int = 0
+    plans: int = 0
+    errors: int = 0
+    first_error: str = ""
+    ends: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """One run of one policy on one case.
 
@@ -65,7 +86,7 @@ class Outcome:
     ended_s
         When the run was over.
     changes
-        How many times a node was changed.
+        How many times a node was changed; what was given up before does not count.
     cuts
         Each change by time; the layout of the start comes first, at 0.
     evictions
@@ -75,8 +96,8 @@ class Outcome:
         says nothing about the time before its end.
     plan_gap
         Largest gap of all plans, 0 where none were made.
-    counters
-        Whatever else was counted.
+    loop
+        What the loop did; ``None`` where there is none.
     """
 
     policy: str
@@ -87,4 +108,4 @@ class Outcome:
     evictions: int = 0
     resizes: bool = False
     plan_gap: float = 0.0
-    counters: Mapping[str, float] = field(default_factory=dict)
+    loop: LoopWork | None = None

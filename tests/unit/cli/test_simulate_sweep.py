@@ -3,8 +3,9 @@
 import json
 
 import pytest
+from rich.console import Console
 
-from autoscaler.cli.simulate_view import ratio_text
+from autoscaler.cli.simulate_view import draw_cases, ratio_text
 from tests.commands import Shell
 
 POLICIES = "static-past,unpartitioned,static-hindsight"
@@ -123,3 +124,17 @@ def test_a_case_that_cannot_be_kept_is_named(shell, given, tmp_path):
     found = shell.run(*one)
     assert found.code == 65
     assert f"{kept.name}: cannot be written: " in found.err
+
+
+def test_what_a_loop_complained_of_is_told_after_the_tables(capsys):
+    """And in the wide table how many rollouts were given up."""
+    loop = {"errors": 3, "firstError": "the lease is lost", "ends": {"done": 2, "waited": 5}}
+    names = ("meanCompletion", "meanWait", "utilisation", "fragmentation", "unmetSliceHours")
+    run = {"policy": "autoscaler", "changes": 2, "evictions": 0, "unfinished": 0, "loop": loop}
+    run |= dict.fromkeys((*names, "planGapMax"))
+    case = {"case": "openb", "gpus": 7, "model": "a100-40gb", "runs": [run]}
+    draw_cases(Console(width=300), [case], wide=True)
+    shown = capsys.readouterr().out
+    assert "autoscaler on openb: 3 errors, first: the lease is lost" in shown
+    heads, _, values = shown.splitlines()[1:4]
+    assert values[heads.index("given up") :].split()[0] == "5"

@@ -30,6 +30,7 @@ KEPT = (
     "unmetSliceHours",
     "changes",
     "evictions",
+    "loop",
     "planGapMax",
     "peak",
     "versusStaticPast",

@@ -11,6 +11,7 @@ from autoscaler.domain.counts import Counts
 from autoscaler.domain.policy.policy import Driver
 from autoscaler.planning.past.demand_history import Grid
 from autoscaler.ports import PODS
+from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.controllers.pods import uid_of
 from autoscaler.simulation.study.checks import problems_of
 from autoscaler.simulation.study.embedded import (
@@ -117,6 +118,39 @@ def test_mig_manager_cuts_one_gpu_while_another_is_in_use():
     assert problems_of(outcome, case) == []
     # Both start while the whole GPU's job runs on.
     assert all(t.start_s < 1000 for t in outcome.jobs)
+
+
+def test_what_the_loop_complains_of_is_counted():
+    """Its writes fail for an hour, so it changes nothing before; no other figure says why."""
+
+    def plan(world):
+        down = Rule(
+            Point.BEFORE_APPLY,
+            Fault(code=503, reason="ServiceUnavailable"),
+            lambda request: request.is_mutating and request.kind.plural == "leases",
+            times=None,
+        )
+        world.engine.call_at(START_S, lambda: world.store.faults.add(down))
+        world.engine.call_at(START_S + 3600, world.store.faults.clear)
+
+    case = case_of((0, 600, THREE), (0, 600, THREE), gpus=1)
+    own = settings({WHOLE: 1}, policy=unthrottled())
+    calm, troubled = run_embedded("a", case, own), run_embedded("a", case, own, plan)
+    assert (calm.loop.errors, calm.loop.ends) == (0, {"done": 1})
+    assert min(t.start_s for t in troubled.jobs) > 3600
+    assert troubled.loop.errors > 0
+    assert "injected fault" in troubled.loop.first_error
+
+
+def test_what_was_given_up_is_no_change():
+    """A node is closed for a pod that is bound elsewhere before the cut begins."""
+    rows = [(120, 1800, WHOLE), (420, 2400, THREE), (480, 1800, ONE), (600, 1200, WHOLE)]
+    rows += [(660, 600, THREE), (1020, 600, WHOLE)]
+    case = case_of(*rows, past=((0.0, 50_000.0, WHOLE),))
+    own = settings({WHOLE: 1}, {WHOLE: 1}, policy=unthrottled())
+    outcome = run_embedded("autoscaler", case, own)
+    assert outcome.loop.ends == {"aborted": 1, "done": 2}
+    assert outcome.changes == 2
 
 
 def test_the_same_case_gives_the_same_outcome():
