@@ -17,6 +17,7 @@ PROFILE_COLUMNS = ("profile", "mig_share", "mig_v100eq", "mig")
 MOST_INSTANCES = 100_000
 # Epoch seconds are fine too; what is later than the year 5138 is no time of a job.
 LATEST_S = 1e11
+NO_DURATION = "have no duration"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,6 @@ class Trace:
         Name of the file or of what made them, for reports.
     rows
         By arrival.
-    without_run_time
-        Rows left out because they never ran, or not to their end.
     is_drawn
         Whether another seed gives other jobs.
     notices
@@ -67,7 +66,6 @@ class Trace:
 
     name: str
     rows: tuple[TraceRow, ...]
-    without_run_time: int = 0
     is_drawn: bool = False
     notices: tuple[str, ...] = ()
     days: int | None = None
@@ -113,7 +111,12 @@ def read_trace(path: Path, column: str) -> Trace:
         rows.append(TraceRow(arrival_s, run_s, record[chosen].strip(), count, line=line))
     if not rows:
         raise ConfigError(f"{path}: no row has a duration and a value of {chosen}")
-    return Trace(path.name, in_order(rows), skipped)
+    return Trace(path.name, in_order(rows), notices=left_out(path, skipped, NO_DURATION))
+
+
+def left_out(path: Path, number: int, why: str) -> tuple[str, ...]:
+    """Return what a reader must know of jobs that are no part of a trace, if there are any."""
+    return (f"{path.name}: {number:,} jobs {why} and are left out",) if number else ()
 
 
 def column_of(file: CsvFile) -> str:

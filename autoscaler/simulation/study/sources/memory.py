@@ -26,11 +26,13 @@ from autoscaler.simulation.study.sources.source import (
 )
 from autoscaler.simulation.study.trace_file import (
     LATEST_S,
+    NO_DURATION,
     PROFILE_COLUMNS,
     Trace,
     TraceRow,
     count_of,
     in_order,
+    left_out,
 )
 
 ARRIVALS, DURATIONS = ("arrival_s", "arrival"), ("duration_s", "duration")
@@ -111,9 +113,11 @@ def _read(path: Path, model: GpuModel) -> Trace:
             rows.append(TraceRow(at_s, run_s, profile, count, line=line))
     if not rows:
         raise ConfigError(f"{path}: holds no job that ran and needs GPU memory")
-    said = ((without_gpu, "need no GPU memory"), (unfinished, "have no duration"))
-    notices = tuple(f"{path.name}: {n} jobs {why} and are left out" for n, why in said if n)
-    return Trace(path.name, in_order(rows), unfinished, notices=notices)
+    notices = (
+        *left_out(path, without_gpu, "need no GPU memory"),
+        *left_out(path, unfinished, NO_DURATION),
+    )
+    return Trace(path.name, in_order(rows), notices=notices)
 
 
 @dataclass(frozen=True, slots=True)
