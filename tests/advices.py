@@ -17,8 +17,9 @@ from tests.studies import MODEL, ONE, jobs, work
 DEFAULT = default_policy_for(["NVIDIA-A100-SXM4-40GB"])
 DAYS = 10
 FIXED_S = 1000.0
-# How long a job takes under a policy, given its run time, which tells its day.
-Takes = Callable[[Policy, float], float]
+# How long a job takes under a policy, given its run time, which tells its day; ``None``
+# where it never runs.
+Takes = Callable[[Policy, float], float | None]
 
 
 @dataclass
@@ -26,6 +27,7 @@ class Oracle(Executor):
     """Knows how long each job takes under each policy."""
 
     takes_s: Takes
+    fixed_s: float | None = FIXED_S
     asked: list[tuple[Case, Policy | None]] = field(default_factory=list)
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -34,7 +36,10 @@ class Oracle(Executor):
         self.asked.append((case, policy))
         times = []
         for job in case.present.jobs:
-            own_s = FIXED_S if policy is None else self.takes_s(policy, job.run_s)
+            own_s = self.fixed_s if policy is None else self.takes_s(policy, job.run_s)
+            if own_s is None:
+                times.append(JobTimes(job))
+                continue
             end_s = job.arrival_s + own_s
             times.append(JobTimes(job, end_s - job.run_s, end_s, job.profile))
         future: Future[Any] = Future()
@@ -48,7 +53,7 @@ def case_of() -> Case:
     return Case("tiny", MODEL, 8, 0.5, work((0, 9, ONE)), Work(jobs(*rows), DAYS * DAY_S))
 
 
-def bench_of(takes_s: Takes) -> tuple[Bench, Oracle]:
+def bench_of(takes_s: Takes, fixed_s: float | None = FIXED_S) -> tuple[Bench, Oracle]:
     """Return a bench with its oracle."""
-    oracle = Oracle(takes_s)
+    oracle = Oracle(takes_s, fixed_s)
     return Bench(DEFAULT, Conditions(DEFAULT), Workers(oracle, 1)), oracle

@@ -99,9 +99,11 @@ def _waits(proof: Proof) -> dict[str, float | None]:
 def effect_text(ratio: Ratio) -> str:
     """Return what a ratio means, in words."""
     if ratio.value is None:
-        return "not all jobs ran under the fixed mix, so nothing can be compared"
+        return "some jobs never ran, nor did all under the fixed mix: nothing can be compared"
     if ratio.value == inf:
         return "some jobs never ran that the fixed mix ran"
+    if ratio.value == 0:
+        return "all jobs ran, some of which never ran under the best fixed mix"
     if ratio.low is None or ratio.high is None:
         return f"mean completion time is {ratio.value:.3f} times that of the best fixed mix"
     words = {"better": "shorter", "worse": "longer", "tie": "a tie"}[ratio.verdict.value]

@@ -108,7 +108,8 @@ def ratio_text(ratio: Figures) -> str:
     """Return a ratio with its interval, and who is better if that is known."""
     value, low, high = (ratio.get(name) for name in ("ratio", "low", "high"))
     if not isinstance(value, int | float):
-        return "worse" if ratio.get("verdict") == "worse" else "-"
+        verdict = ratio.get("verdict")
+        return str(verdict) if verdict in ("better", "worse") else "-"
     text = f"{value:.3f}"
     if isinstance(low, int | float) and isinstance(high, int | float):
         text += f" ({low:.3f} to {high:.3f})"

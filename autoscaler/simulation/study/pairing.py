@@ -35,7 +35,8 @@ class Ratio:
     Parameters
     ----------
     value
-        Infinite when only the other one runs all jobs; ``None`` when neither does.
+        Infinite when only the other one runs all jobs, 0 when only the first does; ``None``
+        when neither does.
     low, high
         Bounds of the confidence interval; ``None`` where there is none.
     saved_s
@@ -57,11 +58,18 @@ class Ratio:
         """Whether the first policy is better, worse, or no different as far as one knows."""
         if self.value == inf:
             return Verdict.WORSE
+        if self.value == 0:
+            return Verdict.BETTER
         if self.low is None or self.high is None:
             return Verdict.TIE
         if self.high < 1:
             return Verdict.BETTER
         return Verdict.WORSE if self.low > 1 else Verdict.TIE
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether both have run all jobs, so that there are two means to compare."""
+        return self.value is not None and 0 < self.value < inf
 
     def exceeds(self, limit: float) -> bool:
         """Say whether the ratio is above a limit beyond the confidence interval."""
@@ -71,9 +79,8 @@ class Ratio:
 
     def as_json(self) -> dict[str, object]:
         """Return it under the names of the JSON output."""
-        value = None if self.value in (None, inf) else self.value
         return {
-            "ratio": _rounded(value, 4),
+            "ratio": _rounded(self.value, 4) if self.is_finite else None,
             "low": _rounded(self.low, 4),
             "high": _rounded(self.high, 4),
             "verdict": self.verdict.value,
@@ -98,11 +105,19 @@ def ratio_of(own: Outcome, other: Outcome, *, seed: int = 0, peak: bool = False)
         for a, b in zip(own.jobs, other.jobs, strict=True)
         if a.job.in_peak or not peak
     ]
-    if not pairs or any(b is None for _, b, _ in pairs):
+    if not pairs:
         return Ratio(None)
-    if any(a is None for a, _, _ in pairs):
-        return Ratio(inf)
+    own_ran, other_ran = (all(pair[side] is not None for pair in pairs) for side in (0, 1))
+    if not (own_ran and other_ran):
+        return ratio_by_who_ran(own_ran=own_ran, other_ran=other_ran)
     return ratio_of_days(_sums_by_day(pairs), seed)
+
+
+def ratio_by_who_ran(*, own_ran: bool, other_ran: bool) -> Ratio:
+    """Return the ratio where not both have run all jobs: who has is better, by no number."""
+    if own_ran == other_ran:
+        return Ratio(None)
+    return Ratio(0.0 if own_ran else inf)
 
 
 def ratio_of_days(days: FloatArray, seed: int = 0) -> Ratio:
@@ -126,12 +141,15 @@ def ratio_of_days(days: FloatArray, seed: int = 0) -> Ratio:
 
 
 def geometric_mean(ratios: Sequence[float], seed: int = 0) -> Ratio:
-    """Return the geometric mean of ratios of several cases, with its interval over cases."""
-    if not ratios:
+    """Return the geometric mean of ratios of several cases, with its interval over cases.
+
+    Ratios of 0 are left out: one of them would outweigh all others.
+    """
+    logs = np.array([log(ratio) for ratio in ratios if ratio])
+    if not len(logs):
         return Ratio(None)
-    logs = np.array([log(ratio) for ratio in ratios])
     value = exp(float(logs.mean()))
-    if len(ratios) < 2:
+    if len(logs) < 2:
         return Ratio(value)
     picks = np.random.default_rng(seed).integers(len(logs), size=(DRAWS, len(logs)))
     low, high = _bounds(np.exp(logs[picks].mean(axis=1)))

@@ -9,12 +9,12 @@ from autoscaler.cli.output import console
 from autoscaler.domain.policy.policy import Mode
 from autoscaler.simulation.study.advice.advice import advise
 from autoscaler.simulation.study.advice.rounds import Budget
-from tests.advices import DEFAULT, bench_of, case_of
+from tests.advices import DEFAULT, FIXED_S, bench_of, case_of
 from tests.studies import ONE
 
 
-def advice_of(takes_s):
-    bench, _ = bench_of(takes_s)
+def advice_of(takes_s, fixed_s=FIXED_S):
+    bench, _ = bench_of(takes_s, fixed_s)
     return advise(bench, case_of(), Budget(240))
 
 
@@ -41,6 +41,22 @@ def test_what_is_proven_is_the_effect():
     assert document["proof"][0]["meanCompletion"] == 1000.0
     rounds = {own["round"]: own["days"] for own in document["tried"]}
     assert list(rounds) == [1, 2, 3]
+
+
+def test_a_policy_that_runs_what_the_fixed_mix_never_runs_is_advised():
+    """And of those that run everything the one under which jobs take the least."""
+    document = advice_document(advice_of(helped, fixed_s=None), case_of(), DEFAULT)
+    assert document["advice"] == "use"
+    assert document["changes"] == {"planning.hedge": 0.5}
+    assert (document["effect"]["ratio"], document["effect"]["verdict"]) == (None, "better")
+    assert "some of which never ran under the best fixed mix" in document["summary"]
+
+
+def test_where_neither_runs_all_nothing_is_advised():
+    """There are no two means to compare."""
+    document = advice_document(advice_of(lambda *_: None, fixed_s=None), case_of(), DEFAULT)
+    assert (document["advice"], document["effect"]["verdict"]) == ("fixed-mix", "tie")
+    assert "nothing can be compared" in document["summary"]
 
 
 def test_the_file_is_the_policy_with_what_was_proven():

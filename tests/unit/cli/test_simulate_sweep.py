@@ -100,6 +100,7 @@ def test_a_ratio_is_told_with_what_is_known_of_it():
     known = {"ratio": 0.9, "low": 0.85, "high": 0.95, "verdict": "better"}
     assert ratio_text(known) == "0.900 (0.850 to 0.950) better"
     assert ratio_text({"ratio": None, "verdict": "worse"}) == "worse"
+    assert ratio_text({"ratio": None, "verdict": "better"}) == "better"
     assert ratio_text({"ratio": None, "verdict": "tie"}) == "-"
     assert ratio_text({}) == "-"
 

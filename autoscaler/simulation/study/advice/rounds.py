@@ -150,7 +150,17 @@ def _round(
     """Return all candidates of a round, best first; those alike in the order given."""
     fixed, *trials = trials_of(bench, [FIXED, *field], draws)
     placed = [Placed(trial, versus(trial, fixed, draws)) for trial in trials]
-    return sorted(placed, key=lambda own: inf if own.ratio.value is None else own.ratio.value)
+    return sorted(placed, key=_rank)
+
+
+def _rank(own: Placed) -> tuple[float, float]:
+    """Return what is lower the better a candidate did."""
+    value = own.ratio.value
+    if value != 0:
+        return inf if value is None else value, 0.0
+    # Where the fixed mix leaves jobs waiting, those that run all of them have no ratio.
+    jobs = (times for outcome in own.trial.outcomes for times in outcome.jobs)
+    return 0.0, sum(times.completion_s or 0.0 for times in jobs)
 
 
 def _next_field(best: Sequence[Candidate], first: Candidate, most: int) -> list[Candidate]:

@@ -13,7 +13,7 @@ from autoscaler.simulation.study.advice.days import DrawnDays
 from autoscaler.simulation.study.checks import require_sound
 from autoscaler.simulation.study.contrast import MARK
 from autoscaler.simulation.study.outcome import Outcome
-from autoscaler.simulation.study.pairing import Ratio, ratio_of_days
+from autoscaler.simulation.study.pairing import Ratio, ratio_by_who_ran, ratio_of_days
 from autoscaler.simulation.study.policies import Conditions, run_policy
 from autoscaler.simulation.study.splits import DAY_S, Case
 from autoscaler.simulation.study.sweep import HERE, Workers
@@ -69,10 +69,9 @@ def versus(own: Trial, other: Trial, draws: Sequence[DrawnDays]) -> Ratio:
             day[1] += inf if b.completion_s is None else b.completion_s
             day[2] += 1
     days = np.array([sums[day] for day in sorted(sums)])
-    if not np.isfinite(days[:, 1]).all():
-        return Ratio(None)
-    if not np.isfinite(days).all():
-        return Ratio(inf)
+    own_ran, other_ran = (bool(np.isfinite(days[:, side]).all()) for side in (0, 1))
+    if not (own_ran and other_ran):
+        return ratio_by_who_ran(own_ran=own_ran, other_ran=other_ran)
     return ratio_of_days(days)
 
 

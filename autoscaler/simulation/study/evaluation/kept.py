@@ -187,9 +187,9 @@ def _slim_run(run: Mapping[str, object]) -> Json:
 
 
 def _ratio(section: Mapping[str, object]) -> Ratio:
-    """Return a kept ratio; infinite where only the other one has run all jobs."""
+    """Return a kept ratio; infinite or 0 where only one of both has run all jobs."""
     own = Run(section)
     value = own.number("ratio")
-    if value is None and section.get("verdict") == "worse":
-        value = inf
+    if value is None:
+        value = {"worse": inf, "better": 0.0}.get(str(section.get("verdict")))
     return Ratio(value, own.number("low"), own.number("high"), own.number("saved"))

@@ -181,6 +181,8 @@ def ratio_text(ratio: Ratio) -> str:
         return NONE
     if not isfinite(ratio.value):
         return "jobs that never ran"
+    if ratio.value == 0:
+        return "only there jobs that never ran"
     if ratio.low is None or ratio.high is None:
         return f"{ratio.value:.3f}"
     return f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f})"

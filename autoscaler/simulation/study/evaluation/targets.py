@@ -190,7 +190,7 @@ def announced_gain(announced: Cases, peaks: Cases) -> Finding:
         for case in announced.run
         if (kind := case.kind.removesuffix(f" {ANNOUNCED}")) in silent
     ]
-    ends = [pair for pair in pairs if isfinite(pair[0]) and isfinite(pair[1])]
+    ends = [pair for pair in pairs if all(0 < ratio < inf for ratio in pair)]
     own = geometric_mean([pair[0] for pair in ends])
     other = geometric_mean([pair[1] for pair in ends])
     gain = geometric_mean([pair[0] / pair[1] for pair in ends])

@@ -88,7 +88,7 @@ def _overview(results: Sequence[CaseResult], tables: Sequence[Sequence[Standing]
         rows.append({"name": result.case.name, "gpus": result.case.gpus, "cells": cells})
         for standing in table:
             ratio = standing.ratio
-            if ratio is not None and ratio.value is not None and ratio.value < inf:
+            if ratio is not None and ratio.value is not None and ratio.is_finite:
                 ratios.setdefault(standing.outcome.policy, []).append(ratio.value)
     # A mean over some of the cases would flatter whoever fails in the others.
     means = [
@@ -110,6 +110,8 @@ def _ratio(ratio: Ratio) -> Text:
         return Text(NONE)
     if ratio.value == inf:
         return Text("some never ran", ratio.verdict.value)
+    if ratio.value == 0:
+        return Text(f"all ran, not so in {MARK}", ratio.verdict.value)
     if ratio.low is None or ratio.high is None:
         return Text(f"{ratio.value:.3f}", ratio.verdict.value)
     text = f"{ratio.value:.3f} [{ratio.low:.2f}, {ratio.high:.2f}]"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import inf
 
 from autoscaler.simulation.study.comparison import CaseResult
 from autoscaler.simulation.study.contrast import MARK
@@ -35,8 +34,8 @@ class RatioPoint:
 
 
 def point_of(line: str, load: float, ratio: Ratio | None) -> RatioPoint | None:
-    """Return the point of a ratio; ``None`` where there is no ratio, or no end to it."""
-    if ratio is None or ratio.value is None or ratio.value == inf:
+    """Return the point of a ratio; ``None`` where nothing finite can be drawn."""
+    if ratio is None or ratio.value is None or not ratio.is_finite:
         return None
     return RatioPoint(line, load, ratio.value, ratio.low, ratio.high)
 

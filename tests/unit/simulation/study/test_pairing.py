@@ -66,15 +66,20 @@ def test_the_same_seed_gives_the_same_interval():
 
 
 def test_whoever_leaves_jobs_waiting_for_ever_is_worse():
-    """And where the other one does, there is nothing to compare."""
+    """Whoever runs them is better, by no number; where both do, there is nothing to say."""
     done, lost = outcome([1.0, 1.0]), outcome([1.0, None])
     assert ratio_of(lost, done).value == inf
     assert ratio_of(lost, done).verdict is Verdict.WORSE
-    assert ratio_of(done, lost).value is None
-    assert ratio_of(lost, done).as_json()["ratio"] is None
+    assert ratio_of(done, lost).value == 0
+    assert ratio_of(done, lost).verdict is Verdict.BETTER
+    assert ratio_of(lost, lost) == Ratio(None)
+    for one, other in ((lost, done), (done, lost)):
+        assert ratio_of(one, other).as_json()["ratio"] is None
 
 
 def test_the_geometric_mean_of_cases():
-    """0.5 and 2 cancel out."""
+    """0.5 and 2 cancel out; a ratio of 0 would outweigh everything."""
     assert geometric_mean([0.5, 2.0]).value == pytest.approx(1.0)
+    assert geometric_mean([0.5, 0.0, 2.0]).value == pytest.approx(1.0)
+    assert geometric_mean([0.0]).value is None
     assert geometric_mean([]).value is None

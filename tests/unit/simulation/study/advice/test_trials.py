@@ -59,9 +59,9 @@ def test_days_that_disagree_are_a_tie():
 
 
 def test_a_job_that_never_ends_loses():
-    """Unless it does not end under the other either: then nothing can be said."""
+    """To one that ends all; where neither does nothing can be said."""
     draws = [draw_of(0, 1)]
     lost, fine = trial_of(draws, [(None, 50)]), trial_of(draws, [(100, 100)])
     assert versus(lost, fine, draws).value == inf
-    assert versus(fine, lost, draws).value is None
+    assert versus(fine, lost, draws).verdict is Verdict.BETTER
     assert versus(lost, replace(lost, candidate=Candidate()), draws).value is None

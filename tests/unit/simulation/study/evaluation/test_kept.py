@@ -1,11 +1,14 @@
 """What is kept of cases, and read again."""
 
 import json
+from math import inf
 from pathlib import Path
+
+import pytest
 
 from autoscaler.adapters.policy_file import load_policy
 from autoscaler.domain.policy.policy import Mode
-from autoscaler.simulation.study.evaluation.kept import read_cases, slim
+from autoscaler.simulation.study.evaluation.kept import Run, read_cases, slim
 from autoscaler.simulation.study.evaluation.policies import default_in_force, nightly
 from autoscaler.simulation.study.evaluation.rows import planned
 
@@ -34,6 +37,13 @@ def test_what_is_kept_is_read_again(tmp_path):
     assert (done.gpus, done.ours.ratio.value, done.ours.ratio.high) == (7, 0.9, 0.95)
     assert done.mark.number("meanCompletion") is None
     assert not missing.is_run
+
+
+@pytest.mark.parametrize(("verdict", "value"), [("better", 0), ("worse", inf), ("tie", None)])
+def test_a_kept_verdict_says_who_ran_all_jobs(verdict, value):
+    """Where there is no ratio, only one of both may have run them."""
+    run = Run({"versusStaticPast": {"ratio": None, "verdict": verdict}})
+    assert (run.ratio.value, run.ratio.verdict) == (value, verdict)
 
 
 def test_the_nightly_policy_is_the_one_in_the_file():

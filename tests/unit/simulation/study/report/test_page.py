@@ -12,6 +12,7 @@ from autoscaler.simulation.study.report.page import duration_text, render_study
 from tests.studies import ONE, THREE, WHOLE
 from tests.study_results import case_of, exact, result_of, static
 
+LARGE = {ONE: 1, THREE: 1}
 FACTORS = [("jobs", "</script><b>&")]
 
 
@@ -71,6 +72,15 @@ def test_the_tables_say_who_is_faster():
     assert f"{1200 / 1740:.3f}" in page
     assert "some never ran" in page
     assert '<td class="number wins">0 s / 0 s</td>' in page
+
+
+def test_the_tables_say_who_alone_runs_all_jobs():
+    """A tuned mix of sevenths never has a half; there is no mean ratio of the cases."""
+    case = case_of((0, 60, ONE), (0, 600, THREE))
+    result = result_of(case, exact(case, {ONE: 7}, policy="static-past"), exact(case, LARGE))
+    assert '<td class="number better">all ran, not so in static-past</td>' in render_study(
+        [result, result], []
+    )
 
 
 def test_a_case_without_the_mark_shows_times():
