@@ -129,7 +129,7 @@ def _capacity(outcome: Outcome, case: Case) -> Iterator[str]:
         return
     total = case.gpus * case.model.compute_slices
     moves = []
-    for spell in busy_spells(outcome, case.model):
+    for spell in busy_spells(outcome, case):
         moves.append((round(spell.start_s, 3), 1, spell.slices))
         moves.append((round(spell.end_s, 3), 0, -spell.slices))
     used = 0

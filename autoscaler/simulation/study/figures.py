@@ -116,22 +116,30 @@ def mean_completion_s(outcome: Outcome) -> float | None:
     return None if None in own or not own else fmean(v for v in own if v is not None)
 
 
-def busy_spells(outcome: Outcome, model: GpuModel) -> Iterator[Spell]:
+def busy_spells(outcome: Outcome, case: Case) -> Iterator[Spell]:
     """Yield when each job ran, on the slices of the instance that it held."""
-    slices = slices_of(model)
+    slices, over_s = slices_of(case.model), _over_s(outcome, case)
     for times in outcome.jobs:
         if times.start_s is not None:
-            end_s = outcome.ended_s if times.end_s is None else times.end_s
+            end_s = over_s if times.end_s is None else times.end_s
             yield Spell(times.start_s, end_s, slices[times.profile or times.job.profile])
 
 
-def waiting_spells(outcome: Outcome, model: GpuModel) -> Iterator[Spell]:
+def waiting_spells(outcome: Outcome, case: Case) -> Iterator[Spell]:
     """Yield when each job waited, for the slices that it asked for."""
-    slices = slices_of(model)
+    slices, over_s = slices_of(case.model), _over_s(outcome, case)
     for times in outcome.jobs:
-        end_s = outcome.ended_s if times.start_s is None else times.start_s
+        end_s = over_s if times.start_s is None else times.start_s
         if end_s > times.job.arrival_s:
             yield Spell(times.job.arrival_s, end_s, slices[times.job.profile])
+
+
+def _over_s(outcome: Outcome, case: Case) -> float:
+    """Return until when jobs without an end count.
+
+    Whoever runs few jobs is done early, and would else have the rest wait for less long.
+    """
+    return max(outcome.ended_s, case.present.span_s)
 
 
 def integral(spells: Iterable[Spell], until_s: float) -> float:
@@ -150,7 +158,7 @@ def usages(outcome: Outcome, case: Case) -> Iterator[Usage]:
     total, span_s = case.gpus * case.model.compute_slices, case.present.span_s
     busy, since_s = 0, 0.0
     waiting: dict[int, int] = {}
-    for at_s, kind, slices, change in sorted(_moves(outcome, case.model)):
+    for at_s, kind, slices, change in sorted(_moves(outcome, case)):
         if min(at_s, span_s) > since_s:
             smallest = min((own for own, number in waiting.items() if number), default=0)
             is_lost = smallest and total - busy >= smallest
@@ -164,11 +172,9 @@ def usages(outcome: Outcome, case: Case) -> Iterator[Usage]:
         yield Usage(since_s, span_s, busy, 0)
 
 
-def _moves(outcome: Outcome, model: GpuModel) -> Iterator[tuple[float, int, int, int]]:
+def _moves(outcome: Outcome, case: Case) -> Iterator[tuple[float, int, int, int]]:
     """Yield when how many slices begin or cease to be busy (0) or waited for (1)."""
-    for kind, spells in enumerate(
-        (busy_spells(outcome, model), waiting_spells(outcome, model))
-    ):
+    for kind, spells in enumerate((busy_spells(outcome, case), waiting_spells(outcome, case))):
         for spell in spells:
             yield spell.start_s, kind, spell.slices, 1
             yield spell.end_s, kind, spell.slices, -1
@@ -177,8 +183,8 @@ def _moves(outcome: Outcome, model: GpuModel) -> Iterator[tuple[float, int, int,
 def _slices(outcome: Outcome, case: Case) -> Json:
     span_s, model = case.present.span_s, case.model
     capacity = case.gpus * model.compute_slices * span_s
-    served = integral(busy_spells(outcome, model), span_s)
-    unmet = integral(waiting_spells(outcome, model), span_s)
+    served = integral(busy_spells(outcome, case), span_s)
+    unmet = integral(waiting_spells(outcome, case), span_s)
     # Where jobs move to instances of other sizes, nobody knows what they held before.
     is_known = not outcome.resizes
     return {

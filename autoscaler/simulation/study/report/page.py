@@ -139,7 +139,7 @@ def _case(result: CaseResult, table: Sequence[Standing]) -> Value:
 
 def _used(outcome: Outcome, case: Case) -> float:
     span_s = case.present.span_s
-    busy = integral(busy_spells(outcome, case.model), span_s)
+    busy = integral(busy_spells(outcome, case), span_s)
     return busy / (case.gpus * case.model.compute_slices * span_s)
 
 

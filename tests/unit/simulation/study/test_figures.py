@@ -64,6 +64,25 @@ def test_idle_slices_of_the_wrong_shape_are_fragmentation():
     assert idle_while_waiting(outcome, case) == pytest.approx(6 * 50 / (7 * 100))
 
 
+def test_a_job_that_never_runs_waits_to_the_end_of_the_judged_days():
+    """Also where the run is over after 20 of 100 s: six 1g are idle beside it, then seven."""
+    case = case_of([(0, 20, ONE), (0, 10, THREE)])
+    outcome = played(case, {ONE: 7})
+    assert outcome.ended_s == 20
+    figures = figures_of(outcome, case)
+    assert figures["unmetSliceHours"] == pytest.approx(3 * 100 / 3600, abs=1e-3)
+    assert figures["fragmentation"] == pytest.approx((6 * 20 + 7 * 80) / 700, abs=1e-4)
+
+
+def test_a_job_that_never_ends_is_busy_to_the_end_of_the_judged_days():
+    """It holds its instance as long as anybody looks."""
+    case = case_of([(0, 20, ONE)])
+    outcome = played(case, {ONE: 7})
+    times = replace(outcome.jobs[0], end_s=None)
+    figures = figures_of(replace(outcome, jobs=(times,)), case)
+    assert figures["servedSliceHours"] == pytest.approx(100 / 3600, abs=1e-3)
+
+
 def test_jobs_of_peaks_and_priorities_are_told_apart():
     """One group each, and none where there is only one priority."""
     case = case_of([(0, 20, WHOLE), (0, 10, WHOLE)])
@@ -79,11 +98,11 @@ def test_jobs_of_peaks_and_priorities_are_told_apart():
 
 
 def test_usage_is_told_from_change_to_change():
-    """Busy slices, and idle ones that would do for who waits, to the end of the run."""
+    """Busy slices, and idle ones that would do for who waits, to the end of the judged days."""
     case = case_of([(0, 90, THREE), (0, 60, THREE), (20, 300, ONE)])
     outcome = played(case, {THREE: 2})
     found = [(u.start_s, u.end_s, u.busy, u.lost) for u in usages(outcome, case)]
-    assert found == [(0, 20, 6, 0), (20, 60, 6, 1), (60, 90, 3, 4), (90, 100, 0, 0)]
+    assert found == [(0, 20, 6, 0), (20, 60, 6, 1), (60, 90, 3, 4), (90, 100, 0, 7)]
 
 
 def test_what_nobody_can_know_is_no_figure():
