@@ -1,12 +1,12 @@
 """Figures of a run, for people and machines.
 
-Where a job never ran there is no mean completion time: one over the others would flatter
-whoever left the hard ones waiting. It is given apart, with how many are missing.
+Where a job never ran there is no mean completion or waiting time: one over the others would
+flatter whoever left the hard ones waiting. It is given apart, with how many are missing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from statistics import fmean
 
 from autoscaler.domain.mig.profile import GpuModel
@@ -61,8 +61,8 @@ def figures_of(outcome: Outcome, case: Case) -> Json:
         "jobs": len(times),
         "unfinished": len(times) - len(done),
         **_means(times),
-        "completion": quantiles(t.completion_s for t in done),
-        "wait": quantiles(_waits(times)),
+        "completion": quantiles(t.completion_s for t in times),
+        "wait": quantiles(t.wait_s for t in times),
         "p95Wait": {name: _p95(own) for name, own in _by_profile(times).items()},
         "byProfile": {name: _group(own) for name, own in _by_profile(times).items()},
         **_slices(outcome, case),
@@ -97,9 +97,14 @@ def _loop(work: LoopWork) -> Json:
 
 
 def quantiles(values: Iterable[float | None]) -> dict[str, float | None]:
-    """Return median, 95th and 99th percentile; ``None`` without values."""
-    own = sorted(value for value in values if value is not None)
-    return {name: _rounded(quantile(own, share)) for name, share in SHARES.items()}
+    """Return median, 95th and 99th percentile; ``None`` without values.
+
+    A value of ``None`` is above all others, as of a job that never ran: a percentile that
+    falls on one is ``None``.
+    """
+    own = sorted(inf if value is None else value for value in values)
+    found = {name: quantile(own, share) for name, share in SHARES.items()}
+    return {name: None if value == inf else _rounded(value) for name, value in found.items()}
 
 
 def quantile(ordered: Sequence[float], share: float) -> float | None:
@@ -197,11 +202,12 @@ def _slices(outcome: Outcome, case: Case) -> Json:
 
 def _means(times: Sequence[JobTimes]) -> Json:
     done = [t.completion_s for t in times if t.completion_s is not None]
-    waits = _waits(times)
+    waits = [t.wait_s for t in times if t.wait_s is not None]
     return {
         "meanCompletion": _rounded(fmean(done)) if len(done) == len(times) else None,
         "meanCompletionOfFinished": _rounded(fmean(done)) if done else None,
-        "meanWait": _rounded(fmean(waits)) if waits else None,
+        "meanWait": _rounded(fmean(waits)) if len(waits) == len(times) else None,
+        "meanWaitOfStarted": _rounded(fmean(waits)) if waits else None,
     }
 
 
@@ -212,16 +218,12 @@ def _group(times: Sequence[JobTimes]) -> Json:
         "unfinished": done.count(None),
         **_means(times),
         "completion": quantiles(done),
-        "wait": quantiles(_waits(times)),
+        "wait": quantiles(t.wait_s for t in times),
     }
 
 
 def _p95(times: Sequence[JobTimes]) -> float | None:
-    return quantiles(_waits(times))["p95"]
-
-
-def _waits(times: Iterable[JobTimes]) -> list[float]:
-    return [t.wait_s for t in times if t.wait_s is not None]
+    return quantiles(t.wait_s for t in times)["p95"]
 
 
 def _lost(times: Iterable[JobTimes], model: GpuModel) -> float:

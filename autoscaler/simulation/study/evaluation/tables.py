@@ -234,7 +234,7 @@ def _mean_p95(cases: Cases, policy: str) -> float | None:
         Run(case.runs.get(policy, Run({})).section("wait")).number("p95") for case in cases.run
     ]
     own = [value for value in found if value is not None]
-    return fmean(own) if own else None
+    return fmean(own) if own and len(own) == len(found) else None
 
 
 def _pair(own: float | None, other: float | None) -> str:

@@ -1,6 +1,7 @@
 """Pictures of studies for documents: PNG files, the same to the byte for the same results."""
 
 from collections.abc import Sequence
+from math import nan
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -121,8 +122,8 @@ def _bars(
     axes: Axes, standing: Standing, left: Sequence[float], look: tuple[float, str]
 ) -> None:
     width, color = look
-    means = [max(LEAST_S, cell.mean_s or 0.0) for cell in standing.cells]
-    tails = [max(LEAST_S, cell.p95_s or 0.0) for cell in standing.cells]
+    means = [wait_height(cell.mean_s) for cell in standing.cells]
+    tails = [wait_height(cell.p95_s) for cell in standing.cells]
     axes.bar(left, means, width * 0.9, color=color, label=standing.outcome.policy)
     axes.hlines(
         tails,
@@ -131,6 +132,11 @@ def _bars(
         color=color,
         linewidth=2,
     )
+
+
+def wait_height(wait_s: float | None) -> float:
+    """Return how high a wait is drawn; nothing is drawn where jobs wait for ever."""
+    return nan if wait_s is None else max(LEAST_S, wait_s)
 
 
 def draw_queues(result: CaseResult, path: Path) -> None:

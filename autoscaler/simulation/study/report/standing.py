@@ -6,7 +6,7 @@ from statistics import fmean
 
 from autoscaler.simulation.study.comparison import CaseResult
 from autoscaler.simulation.study.contrast import MARK
-from autoscaler.simulation.study.figures import mean_completion_s, quantile
+from autoscaler.simulation.study.figures import mean_completion_s, quantiles
 from autoscaler.simulation.study.outcome import JobTimes, Outcome
 from autoscaler.simulation.study.pairing import Ratio, ratio_of
 
@@ -21,10 +21,12 @@ class Cell:
 
     Parameters
     ----------
-    mean_s, p95_s
-        ``None`` where no job ever started.
+    mean_s
+        ``None`` where a job never started.
+    p95_s
+        ``None`` where it falls on a job that never started.
     never_ran
-        Jobs without a start, which both figures leave out.
+        Jobs without a start.
     wins
         Whether all jobs ran and no other policy has a mean that is clearly lower.
     """
@@ -78,18 +80,19 @@ def standings(result: CaseResult) -> tuple[Standing, ...]:
 
 def _cell(jobs: Sequence[JobTimes], group: str) -> Cell:
     own = [t for t in jobs if group in (ALL, t.job.profile)]
-    waits = sorted(t.wait_s for t in own if t.wait_s is not None)
-    mean_s = fmean(waits) if waits else None
-    return Cell(mean_s, quantile(waits, 0.95), len(own) - len(waits))
+    waits = [t.wait_s for t in own if t.wait_s is not None]
+    mean_s = fmean(waits) if waits and len(waits) == len(own) else None
+    p95_s = quantiles(t.wait_s for t in own)["p95"]
+    return Cell(mean_s, p95_s, len(own) - len(waits))
 
 
 def _column(cells: Sequence[Cell]) -> list[Cell]:
     """Mark the winners of one group; where all are alike there is none."""
-    known = [c.mean_s for c in cells if c.mean_s is not None and not c.never_ran]
+    known = [c.mean_s for c in cells if c.mean_s is not None]
     least_s = min(known, default=0.0)
     # A second more or less is the pace of pods that start, not of policies.
     limit_s = max(least_s * NEARLY, least_s + 1.0)
-    wins = [c.mean_s is not None and not c.never_ran and c.mean_s <= limit_s for c in cells]
+    wins = [c.mean_s is not None and c.mean_s <= limit_s for c in cells]
     if all(wins):
         return list(cells)
     return [

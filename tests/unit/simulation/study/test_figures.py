@@ -43,7 +43,17 @@ def test_a_job_that_never_runs_leaves_no_mean():
     figures = figures_of(played(case, {ONE: 7}), case)
     assert figures["meanCompletion"] is None
     assert (figures["meanCompletionOfFinished"], figures["unfinished"]) == (20.0, 1)
+    assert (figures["meanWait"], figures["meanWaitOfStarted"]) == (None, 0.0)
+    assert figures["byProfile"][ONE]["meanWait"] == 0.0
     assert figures["p95Wait"] == {ONE: 0.0, WHOLE: None}
+
+
+def test_a_job_that_never_runs_is_beyond_all_others():
+    """Of ten jobs one never runs: the median is known, the 95th percentile is not."""
+    case = case_of([*[(0, 20, ONE)] * 9, (0, 10, WHOLE)])
+    figures = figures_of(played(case, {ONE: 7}), case)
+    assert figures["wait"] == {"p50": 0.0, "p95": None, "p99": None}
+    assert figures["completion"] == {"p50": 20.0, "p95": None, "p99": None}
 
 
 def test_served_and_unmet_slices():

@@ -1,13 +1,18 @@
 """Pictures as files: which there are, and that the same results give the same bytes."""
 
 import struct
-from math import inf
+from math import inf, isnan
 from pathlib import Path
 
 import pytest
 
 from autoscaler.simulation.study.evaluation.rows import Part, Row, planned
-from autoscaler.simulation.study.report.images import draw_ratios, draw_study
+from autoscaler.simulation.study.report.images import (
+    draw_ratios,
+    draw_study,
+    draw_waits,
+    wait_height,
+)
 from autoscaler.simulation.study.report.points import (
     RatioPoint,
     evaluated_points,
@@ -44,6 +49,16 @@ def test_each_case_has_its_pictures(tmp_path):
     ]
     assert all(file.read_bytes().startswith(PNG) for file in files)
     assert all(size_of(file.read_bytes())[0] == 960 for file in files)
+
+
+@pytest.mark.filterwarnings("error")
+def test_who_never_runs_has_no_bar(tmp_path):
+    """Missing is not the shortest wait; a policy that runs nothing is in the legend only."""
+    case = case_of((0, 600, THREE))
+    outcomes = exact(case, {ONE: 7}), static(case, {ONE: 7})
+    assert isnan(wait_height(None))
+    draw_waits(result_of(case, *outcomes), tmp_path / "waits.png")
+    assert (tmp_path / "waits.png").read_bytes().startswith(PNG)
 
 
 def test_cases_of_one_name_do_not_share_files(tmp_path):

@@ -26,7 +26,7 @@ def test_the_lowest_wait_wins_its_profile():
 
 
 def test_who_never_serves_a_profile_does_not_win_it():
-    """Its mean is over the others, so it says nothing."""
+    """A mean over the others would say nothing, so there is none."""
     case = case_of(*ROWS)
     result = result_of(
         case,
@@ -35,6 +35,7 @@ def test_who_never_serves_a_profile_does_not_win_it():
     )
     halves, whole = standings(result)
     assert (halves.cells[0].never_ran, halves.cells[1].mean_s) == (1, None)
+    assert (halves.cells[0].mean_s, halves.cells[0].p95_s) == (None, None)
     assert [cell.wins for cell in halves.cells] == [False, False, True]
     assert [cell.wins for cell in whole.cells] == [True, True, False]
     assert halves.completion_s is None
