@@ -34,8 +34,13 @@ GpusOption = Annotated[
         " By default the load sets the size.",
     ),
 ]
-PastDaysOption = Annotated[str, typer.Option(help="Days to learn from, e.g. 115:134.")]
-DaysOption = Annotated[str, typer.Option(help="Days to be judged on.")]
+PastDaysOption = Annotated[
+    str,
+    typer.Option(help="Days to learn from, e.g. 115:134; by default those before --days."),
+]
+DaysOption = Annotated[
+    str, typer.Option(help="Days to be judged on; by default those after --past-days.")
+]
 PeakOption = Annotated[
     str,
     typer.Option(help='Peaks, e.g. "3g:2.5" or "3g+7g:2.5 days=1,4 hours=10-16 announced".'),

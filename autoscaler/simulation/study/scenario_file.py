@@ -79,14 +79,14 @@ def _recipes(file: SectionFile[Scenario], ask_history: AskHistory) -> Iterator[C
     scenario = file.section
     fleet, seeds, days = scenario.fleet, scenario.seeds, scenario.days
     with file.about("days"):
-        past, present = (
-            None if own is None else Days(*own) for own in (days.past, days.present)
+        division = Division(
+            *(None if own is None else Days(*own) for own in (days.past, days.present))
         )
     draws = draws_of(
         days.split,
         _loads(scenario),
         range(seeds.first, seeds.first + seeds.number),
-        Division(past, present),
+        division,
         gpus=fleet.gpus,
     )
     for number, key in enumerate(fleet.models):

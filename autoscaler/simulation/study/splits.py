@@ -47,6 +47,9 @@ class Days:
         if not 0 <= self.first < self.end:
             raise ConfigError(f"{self.first}:{self.end} are no days")
 
+    def __str__(self) -> str:
+        return f"{self.first}:{self.end}"
+
     @property
     def number(self) -> int:
         """How many."""
@@ -60,17 +63,33 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """Days to learn from and days to be judged on; ``None`` for the usual ones of a trace."""
+    """Days to learn from and days to be judged on; ``None`` for the usual ones of a trace.
+
+    Where only one side is named the other one is what the trace has before or after it.
+    """
 
     past: Days | None = None
     present: Days | None = None
 
+    def __post_init__(self) -> None:
+        past, present = self.past, self.present
+        if past is None or present is None:
+            return
+        # Whoever learns from days that are judged knows the jobs to come.
+        if past.first < present.end and present.first < past.end:
+            raise ConfigError(
+                f"days to learn from ({past}) and days to be judged on ({present}) overlap"
+            )
+
     def of(self, trace: Trace) -> tuple[Days, Days]:
-        """Return both for a trace."""
+        """Return both for a trace; ConfigError when it has none on the side not named."""
         if self.past is not None and self.present is not None:
             return self.past, self.present
-        usual = usual_days(trace)
-        return self.past or usual[0], self.present or usual[1]
+        if self.present is not None:
+            return days_before(trace, self.present), self.present
+        if self.past is not None:
+            return self.past, days_after(trace, self.past)
+        return usual_days(trace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +239,7 @@ def idle_days(trace: Trace, days: Days) -> Iterator[str]:
     first, end = (min(found), max(found) + 1) if trace.days is None else (0, trace.days)
     if days.first < first or days.end > end:
         yield (
-            f"days {days.first}:{days.end} reach beyond the jobs, which come on days"
+            f"days {days} reach beyond the jobs, which come on days"
             f" {first}:{end}: so the load of those is higher"
         )
 
@@ -237,7 +256,7 @@ def usual_days(trace: Trace) -> tuple[Days, Days]:
     ConfigError
         When there are no two such days.
     """
-    first, end = _dense_days(trace) if trace.days is None else (0, trace.days)
+    first, end = _dense_days(trace)
     if end - first < 2:
         raise ConfigError(
             f"{trace.name}: its jobs arrive within one day, so there is no past to learn"
@@ -247,7 +266,31 @@ def usual_days(trace: Trace) -> tuple[Days, Days]:
     return Days(first, middle), Days(middle, end)
 
 
+def days_before(trace: Trace, present: Days) -> Days:
+    """Return the usual days of a trace as far as they are before others; there must be one."""
+    first, end = _dense_days(trace)
+    if present.first <= first:
+        raise ConfigError(
+            f"{trace.name}: its usual days begin with {first}, so there are none before"
+            f" {present} to learn from; name some"
+        )
+    return Days(first, min(present.first, end))
+
+
+def days_after(trace: Trace, past: Days) -> Days:
+    """Return the usual days of a trace as far as they are after others; there must be one."""
+    first, end = _dense_days(trace)
+    if past.end >= end:
+        raise ConfigError(
+            f"{trace.name}: its usual days end before {end}, so there are none after"
+            f" {past} to be judged on; name some"
+        )
+    return Days(max(past.end, first), end)
+
+
 def _dense_days(trace: Trace) -> tuple[int, int]:
+    if trace.days is not None:
+        return 0, trace.days
     numbers = Counter(int(row.arrival_s // DAY_S) for row in trace.rows)
     typical = median(numbers.values())
     first = min(day for day, number in numbers.items() if number >= SPARSE * typical)

@@ -1,5 +1,7 @@
 """Cases of the real trace, whose sizes are known from an independent experiment."""
 
+import re
+
 import pytest
 
 from autoscaler.domain.errors import ConfigError
@@ -114,9 +116,27 @@ def test_the_usual_days_of_short_traces_leave_something_to_be_judged_on():
 
 
 def test_a_division_may_name_one_side_only():
-    """The other is the usual one."""
+    """The other is what the trace has before or after it, of its usual days."""
     trace = read_trace(shipped_trace(), SHARE)
-    assert Division(present=Days(140, 142)).of(trace) == (Days(115, 134), Days(140, 142))
+    for present, past in (((140, 142), (115, 140)), ((120, 124), (115, 120))):
+        assert Division(present=Days(*present)).of(trace) == (Days(*past), Days(*present))
+    assert Division(present=Days(900, 901)).of(trace) == (Days(115, 149), Days(900, 901))
+    for past, present in (((120, 130), (130, 149)), ((0, 9), (115, 149))):
+        assert Division(past=Days(*past)).of(trace) == (Days(*past), Days(*present))
+    with pytest.raises(ConfigError, match="none before 115:120 to learn from"):
+        Division(present=Days(115, 120)).of(trace)
+    with pytest.raises(ConfigError, match="none after 130:149 to be judged on"):
+        Division(past=Days(130, 149)).of(trace)
+
+
+def test_nobody_may_learn_from_days_that_are_judged():
+    """Jobs to come would be known; days that touch, or come in the other order, are fine."""
+    for past, present in (((120, 130), (122, 124)), ((115, 134), (133, 149))):
+        words = re.escape("({}:{}) and days to be judged on ({}:{})".format(*past, *present))
+        with pytest.raises(ConfigError, match=words):
+            Division(Days(*past), Days(*present))
+    Division(Days(115, 134), Days(134, 149))
+    Division(Days(134, 149), Days(115, 134))
 
 
 @pytest.mark.parametrize("gpus", [4, 30, 100])
