@@ -11,7 +11,7 @@ from autoscaler.cli import simulate_sweep as kept
 from autoscaler.cli.option_groups import GroupedCommand
 from autoscaler.cli.output import emit
 from autoscaler.cli.simulate_run import run_all
-from autoscaler.cli.simulate_view import draw_cases, notices_of, runs_of
+from autoscaler.cli.simulate_view import draw_cases, notices_of, told_runs
 from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.policies import GPUS_PER_NODE, Conditions
 from autoscaler.simulation.study.recipe import draws_of, recipes_of
@@ -47,7 +47,7 @@ def run_simulation(
         cases = [case_document(result) for result in results]
     else:
         cases = kept.run_sweep(comparison, sweeps.sweep, sweeps)
-    document: dict[str, object] = {"runs": [run for case in cases for run in runs_of(case)]}
+    document: dict[str, object] = {"runs": told_runs(cases)}
     if notices := notices_of(cases):
         document["notices"] = notices
     emit(document, outputs.form, draw=lambda out, wide: draw_cases(out, cases, wide=wide))

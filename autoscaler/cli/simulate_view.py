@@ -9,6 +9,7 @@ from autoscaler.cli.output import table
 from autoscaler.domain.journal.rollout import Result
 from autoscaler.simulation.study.contrast import MARK
 from autoscaler.simulation.study.figures import Json
+from autoscaler.simulation.study.peaks import ANNOUNCED
 
 Figures = Mapping[str, object]
 
@@ -51,6 +52,27 @@ def runs_of(case: Json) -> list[Figures]:
     """Return the figures of a case's runs."""
     runs = case["runs"]
     return [run for run in runs if isinstance(run, dict)] if isinstance(runs, list) else []
+
+
+def told_runs(cases: Sequence[Json]) -> list[Json]:
+    """Return all runs, each with what tells its case from the others."""
+    return [
+        {"case": case["case"], "model": case["model"], **_told_peaks(case), **run}
+        for case in cases
+        for run in runs_of(case)
+    ]
+
+
+def _told_peaks(case: Json) -> Json:
+    """Return the peaks of a case as text, and whether the autoscaler is told of any."""
+    peaks = [part.split() for part in str(case.get("peak") or "").split(";")]
+    if not any(peaks):
+        return {}
+    told = [ANNOUNCED in words for words in peaks]
+    if all(told):
+        # The same peaks read the same, announced or not: such cases are to be paired.
+        peaks = [[word for word in words if word != ANNOUNCED] for words in peaks]
+    return {"peaks": "; ".join(map(" ".join, peaks)), "announced": any(told)}
 
 
 def _runs_table(runs: Sequence[Figures], title: str, *, wide: bool) -> Table:

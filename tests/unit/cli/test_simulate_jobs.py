@@ -152,6 +152,36 @@ def test_peaks_have_days_and_hours_and_may_be_announced(shell, jobs):
     assert silent["peak"]["jobs"] >= 3
 
 
+def test_the_json_tells_the_cases_of_a_scenario_apart(shell, jobs):
+    """By name, model, peaks and whether those are announced; announced ones read the same."""
+    text = SCENARIO.replace("[h100-80gb]", "[h100-80gb, a100-40gb]").replace(
+        "column: profile",
+        "column: profile, announced: both, peaks: [{profiles: [3g], factor: 2.5, days: [0]}]",
+    )
+    (jobs / "tiny.yaml").write_text(text)
+    runs = document(shell, str(jobs / "tiny.yaml"))["runs"]
+    names = ("model", "peaks", "announced", "policy")
+    assert len(runs) == len({tuple(run[name] for name in names) for run in runs}) == 8
+    assert {run["peaks"] for run in runs} == {"3g:2.5 days=0 hours=10-16"}
+    assert all(run["case"].startswith("jobs.csv profile base load 0.6") for run in runs)
+
+
+@pytest.mark.parametrize(
+    ("peaks", "text", "announced"),
+    [
+        ("3g:3 days=1", "3g:3 days=1", False),
+        ("3g:3 days=1 announced", "3g:3 days=1", True),
+        ("3g:3 days=0 announced;7g:3 days=1", "3g:3 days=0 announced; 7g:3 days=1", True),
+    ],
+)
+def test_peaks_are_told_as_they_were_given(shell, jobs, peaks, text, announced):
+    """Where only some are announced the text says which; without peaks there is no word."""
+    own = ("--trace", str(jobs / "jobs.csv"), "--load", "0.5", "--days", "2:4")
+    run = run_of(shell, *own, "--peak", peaks)
+    assert (run["peaks"], run["announced"]) == (text, announced)
+    assert not {"peaks", "announced"} & run_of(shell, *own).keys()
+
+
 def test_a_policy_file_is_compared_under_its_own_name(shell, jobs):
     """Beside the others, in the order asked for."""
     own = (
