@@ -12,6 +12,7 @@ from autoscaler.cli.option_groups import GroupedCommand
 from autoscaler.cli.output import emit
 from autoscaler.cli.simulate_run import run_all
 from autoscaler.cli.simulate_view import draw_cases, notices_of, told_runs
+from autoscaler.domain.policy.policy import Policy
 from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.policies import GPUS_PER_NODE, Conditions
 from autoscaler.simulation.study.recipe import draws_of, recipes_of
@@ -32,14 +33,20 @@ def run_simulation(
     """Run policies on the jobs of a trace, and compare how long jobs take."""
     files.check(outputs)
     kept.check(sweeps, has_files=bool(outputs.report or outputs.png))
-    advice.check(advising, has_files=bool(outputs.report or outputs.png or sweeps.sweep))
+    advice.check(
+        advising,
+        has_files=bool(outputs.report or outputs.png or sweeps.sweep),
+        has_policies=runs.policies != options.USUAL,
+    )
+    policy = None
     if given.scenario is None:
-        comparison = comparison_of(wanted, chosen, runs)
+        policy = load_policy(runs.policy).policy if runs.policy else None
+        comparison = comparison_of(wanted, chosen, runs, policy)
     else:
         comparison = scenarios.scenario_of(given.scenario, wanted, chosen, runs)
     if advising.recommend:
         processes, form = sweeps.processes, outputs.form
-        advice.run_advice(comparison, advising, processes=processes, form=form)
+        advice.run_advice(comparison, policy, advising, processes=processes, form=form)
         return
     if sweeps.sweep is None:
         results = run_all(comparison, sweeps.processes)
@@ -54,11 +61,13 @@ def run_simulation(
 
 
 def comparison_of(
-    wanted: sources.Wanted, chosen: options.CaseOptions, runs: options.RunOptions
+    wanted: sources.Wanted,
+    chosen: options.CaseOptions,
+    runs: options.RunOptions,
+    given: Policy | None,
 ) -> Comparison:
-    """Return what the options ask to be run."""
+    """Return what the options ask to be run, with the policy that was given if any was."""
     model = options.find_model(chosen.model)
-    given = load_policy(runs.policy).policy if runs.policy else None
     source = sources.source_of(wanted, model, given)
     names, named = options.parse_policies(runs.policies)
     return Comparison(

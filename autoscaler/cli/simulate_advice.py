@@ -22,10 +22,9 @@ from autoscaler.simulation.study.advice.advice import Advice, advise
 from autoscaler.simulation.study.advice.rounds import Budget
 from autoscaler.simulation.study.advice.trials import Bench
 from autoscaler.simulation.study.comparison import Comparison
-from autoscaler.simulation.study.policies import for_study, with_driver
+from autoscaler.simulation.study.policies import Conditions, for_study, with_driver
 from autoscaler.simulation.study.recipe import CaseRecipe
 from autoscaler.simulation.study.splits import Case, Split
-from autoscaler.simulation.study.unthrottled import unthrottled
 
 USUAL_BUDGET = 240
 
@@ -38,9 +37,9 @@ class AdviceOptions:
         bool,
         typer.Option(
             "--recommend",
-            help="Search the policy to use: changes of --policy (by default of the policy that"
-            " holds where none is given) are tried on the earlier of the days to be judged on,"
-            " and the best is proven on the later ones.",
+            help="Search the policy to use: changes of --policy, or of the one that a scenario"
+            " names (by default of the policy that holds where none is given), are tried on the"
+            " earlier of the days to be judged on, and the best is proven on the later ones.",
         ),
     ] = False
     budget: Annotated[
@@ -55,23 +54,28 @@ class AdviceOptions:
     ] = None
 
 
-def check(options: AdviceOptions, *, has_files: bool) -> None:
+def check(options: AdviceOptions, *, has_files: bool, has_policies: bool) -> None:
     """Refuse options that do not go together, before anything runs."""
     if not options.recommend and (options.write is not None or options.budget != USUAL_BUDGET):
         raise typer.BadParameter("--budget and --write go with --recommend")
     if options.recommend and has_files:
         raise typer.BadParameter("--recommend draws and keeps nothing of its many runs")
+    if options.recommend and has_policies:
+        raise typer.BadParameter(
+            "--recommend compares changes of one policy, that of --policy, with a fixed mix,"
+            " and not --policies"
+        )
     if options.write is not None:
         check_file(options.write)
 
 
 def recommend(
-    comparison: Comparison, options: AdviceOptions, processes: int
+    comparison: Comparison, given: Policy | None, options: AdviceOptions, processes: int
 ) -> tuple[Case, Policy, Advice]:
     """Search under a progress bar; return the case, the policy that was changed, the advice."""
     recipe = the_one(comparison)
     model, conditions = recipe.model, comparison.conditions
-    own = with_driver(base_of(conditions.policy, model), conditions.driver)
+    own = with_driver(base_of(given, conditions, model), conditions.driver)
     acting = for_study(own, model, conditions.driver)
     budget = Budget(options.budget, recipe.draw.seed)
     case = recipe.build()
@@ -106,19 +110,42 @@ def the_one(comparison: Comparison) -> CaseRecipe:
     return recipe
 
 
-def base_of(policy: Policy, model: GpuModel) -> Policy:
+def base_of(given: Policy | None, conditions: Conditions, model: GpuModel) -> Policy:
     """Return the policy to change: the one that was given, else the one for who gives none.
 
     Studies hold nothing back unless told otherwise, and that is no policy for people.
+
+    Parameters
+    ----------
+    given
+        ``None`` where none was given but those that the conditions name.
+
+    Raises
+    ------
+    ConfigError
+        When there are several.
     """
-    return default_policy_for(model.products) if policy == unthrottled() else policy
+    if given is not None:
+        return given
+    if len(conditions.named) > 1:
+        names = ", ".join(name for name, _ in conditions.named)
+        raise ConfigError(f"--recommend is for one policy, and the scenario has {names}")
+    if conditions.named:
+        ((_, policy),) = conditions.named
+        return policy
+    return default_policy_for(model.products)
 
 
 def run_advice(
-    comparison: Comparison, options: AdviceOptions, *, processes: int, form: Form
+    comparison: Comparison,
+    given: Policy | None,
+    options: AdviceOptions,
+    *,
+    processes: int,
+    form: Form,
 ) -> None:
     """Search, print the advice, and write its policy if that is asked for."""
-    case, own, advice = recommend(comparison, options, processes)
+    case, own, advice = recommend(comparison, given, options, processes)
     document = advice_document(advice, case, own)
     if options.write is not None:
         text = advised_text(advice, case, own)

@@ -1,5 +1,7 @@
 """``simulate --recommend``: from a user's jobs to a policy file that holds."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -78,6 +80,49 @@ def test_a_policy_of_ones_own_is_what_is_changed(shell, trace, tmp_path):
     assert int(as_it_is.split()[-1]) > 0
 
 
+def test_the_policy_that_studies_use_is_changed_where_it_is_given(shell, trace):
+    """Whoever names its file means it, and not the one for who names none."""
+    given = ("--policy", "simulations/policies/unthrottled.yaml", "-o", "json")
+    assert recommend(shell, trace, *given).json["base"] == "unthrottled"
+
+
+SCENARIO = """\
+apiVersion: mig-autoscaler.io/v1alpha1
+kind: Scenario
+metadata: {name: tiny}
+fleet: {gpus: 1, loads: [0.01]}
+workload: {trace: jobs.csv, column: profile}
+days: {past: [0, 2], present: [2, 6]}
+policies:
+  - {name: nightly, file: nightly.yaml}
+"""
+
+
+@pytest.fixture
+def scenario(trace, tmp_path):
+    """Write a scenario with one policy file, beside the jobs."""
+    (tmp_path / "nightly.yaml").write_text(
+        Path("simulations/policies/nightly.yaml").read_text()
+    )
+    path = tmp_path / "scenario.yaml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def test_the_policy_of_a_scenario_is_what_is_changed(shell, scenario):
+    """It is the only one, so there is no doubt."""
+    result = shell.run("simulate", str(scenario), "--recommend", "--budget", "27", "-o", "json")
+    assert (result.code, result.json["base"]) == (0, "nightly")
+
+
+def test_several_policies_of_a_scenario_are_refused(shell, scenario):
+    """Advice is about changes of one."""
+    scenario.write_text(SCENARIO + "  - {name: other, file: nightly.yaml}\n")
+    result = shell.run("simulate", str(scenario), "--recommend")
+    assert (result.code, result.out) == (65, "")
+    assert "--recommend is for one policy, and the scenario has nightly, other" in result.err
+
+
 def test_a_policy_for_other_gpus_is_refused(shell, trace, tmp_path):
     """It says nothing about these."""
     own = tmp_path / "own.yaml"
@@ -100,6 +145,7 @@ def test_a_policy_for_other_gpus_is_refused(shell, trace, tmp_path):
         (["--days", "2:5"], 65, "3 days to be judged on are too few for advice"),
         (["--write", "/none/policy.yaml"], 65, "/none/policy.yaml: cannot be written"),
         (["--report", "page.html"], 64, "--recommend draws and keeps nothing"),
+        (["--policies", "nos-fixed"], 64, "that of --policy, with a fixed mix"),
     ],
 )
 def test_what_cannot_be_advised_is_refused_at_once(shell, trace, options, code, text):
