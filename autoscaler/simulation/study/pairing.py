@@ -1,7 +1,8 @@
 """Compares policies in pairs: the same jobs under both, and how sure the difference is.
 
 Days are drawn with replacement, the same ones for both policies, because jobs of one day
-share a queue. A difference that the draws do not agree on is called a tie.
+share a queue. A difference that the draws do not agree on is called a tie, and so is one
+that may come of pods that start.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,9 +15,13 @@ from numpy.typing import NDArray
 
 from autoscaler.simulation.study.outcome import Outcome
 from autoscaler.simulation.study.splits import DAY_S
+from autoscaler.simulation.timing import Timing
 
 DRAWS = 2000
 CONFIDENCE = 0.95
+# The longest that a pod takes to start. Only the embedded cluster has pods, the light
+# simulator none: a smaller difference may say nothing about policies.
+POD_START_S = Timing().pod_start.high_s
 FloatArray = NDArray[np.float64]
 
 
@@ -61,6 +66,8 @@ class Ratio:
         if self.value == 0:
             return Verdict.BETTER
         if self.low is None or self.high is None:
+            return Verdict.TIE
+        if self.saved_s is not None and abs(self.saved_s) < POD_START_S:
             return Verdict.TIE
         if self.high < 1:
             return Verdict.BETTER

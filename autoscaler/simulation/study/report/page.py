@@ -13,7 +13,12 @@ from autoscaler.simulation.study.comparison import CaseResult
 from autoscaler.simulation.study.contrast import MARK
 from autoscaler.simulation.study.figures import busy_spells, idle_while_waiting, integral
 from autoscaler.simulation.study.outcome import Outcome
-from autoscaler.simulation.study.pairing import CONFIDENCE, Ratio, geometric_mean
+from autoscaler.simulation.study.pairing import (
+    CONFIDENCE,
+    POD_START_S,
+    Ratio,
+    geometric_mean,
+)
 from autoscaler.simulation.study.report.drawing import (
     Drawn,
     draw_layout,
@@ -57,6 +62,7 @@ def render_study(results: Sequence[CaseResult], factors: Sequence[tuple[str, str
         introduction=_introduction(results),
         mark=MARK,
         confidence=f"{CONFIDENCE:.0%}",
+        pod_start=duration_text(POD_START_S),
         has_mark=any(own.ratio is not None for table in tables for own in table),
         overview=_overview(results, tables),
         cases=[_case(r, t) for r, t in zip(results, tables, strict=True)],

@@ -8,10 +8,11 @@ from autoscaler.simulation.study.comparison import CaseResult
 from autoscaler.simulation.study.contrast import MARK
 from autoscaler.simulation.study.figures import mean_completion_s, quantiles
 from autoscaler.simulation.study.outcome import JobTimes, Outcome
-from autoscaler.simulation.study.pairing import Ratio, ratio_of
+from autoscaler.simulation.study.pairing import POD_START_S, Ratio, ratio_of
 
 ALL = "all"
-# Figures so close to the lowest one are as good: nobody feels a hundredth.
+# Figures so close to the lowest one are as good, for nobody feels a hundredth; and so are
+# those that differ by the start of a pod.
 NEARLY = 1.01
 
 
@@ -90,8 +91,7 @@ def _column(cells: Sequence[Cell]) -> list[Cell]:
     """Mark the winners of one group; where all are alike there is none."""
     known = [c.mean_s for c in cells if c.mean_s is not None]
     least_s = min(known, default=0.0)
-    # A second more or less is the pace of pods that start, not of policies.
-    limit_s = max(least_s * NEARLY, least_s + 1.0)
+    limit_s = max(least_s * NEARLY, least_s + POD_START_S)
     wins = [c.mean_s is not None and c.mean_s <= limit_s for c in cells]
     if all(wins):
         return list(cells)

@@ -56,6 +56,17 @@ def test_a_clear_loss_exceeds_a_limit():
     assert ratio.verdict is Verdict.WORSE
 
 
+@pytest.mark.parametrize(
+    ("own_s", "verdict"), [(7201.3, "tie"), (7198.7, "tie"), (7203, "worse")]
+)
+def test_a_difference_that_starting_pods_makes_is_a_tie(own_s, verdict):
+    """However sure it is: only one of both simulators has pods. The numbers stay."""
+    ratio = ratio_of(outcome([own_s] * 10), outcome([7200.0] * 10))
+    assert ratio.verdict == verdict
+    assert (ratio.value, ratio.low) == pytest.approx((own_s / 7200, own_s / 7200))
+    assert ratio.as_json()["saved"] == pytest.approx(7200 - own_s)
+
+
 def test_the_same_seed_gives_the_same_interval():
     """And jobs of one day are drawn together."""
     own, other = outcome([50.0, 70.0, 90.0]), outcome([60.0, 60.0, 60.0])

@@ -71,6 +71,7 @@ def test_the_tables_say_who_is_faster():
     page = render_study(results(), FACTORS)
     assert f"{1200 / 1740:.3f}" in page
     assert "some never ran" in page
+    assert "less than the 2 s that a pod may take to start" in page
     assert '<td class="number wins">0 s / 0 s</td>' in page
 
 
