@@ -170,10 +170,12 @@ class DaySplit(Section):
     """How they are divided: base, swapped, or resampled by seed. Default: base."""
 
     past: tuple[DayNumber, DayNumber] | None = None
-    """First day to learn from and the one after the last. Default: the usual ones."""
+    """First day to learn from and the one after the last. Default: the usual ones before those
+    to be judged on."""
 
     present: tuple[DayNumber, DayNumber] | None = None
-    """The same of the days to be judged on. Default: those after them."""
+    """The same of the days to be judged on; both may not overlap. Default: the usual ones
+    after those to learn from."""
 
 
 class Seeds(Section):
