@@ -173,7 +173,7 @@ def enough_better(cases: Cases, ratio_of: RatioOf, wanted: tuple[str, float, int
         state = State.REACHED
     else:
         state = State.MISSED if possible < number else State.OPEN
-    text = f"{len(better)} of {len(cases.run)} run"
+    text = _of(len(better), cases)
     if state is State.MISSED:
         text += f", {number - len(better)} too few"
     named = (
@@ -233,8 +233,12 @@ def _value(ratio: Ratio) -> float:
 
 
 def _of(number: int, cases: Cases) -> str:
-    text = f"{number} of {len(cases.run)}"
-    return f"{text} run" if not cases.open else f"{text} run so far, {len(cases.all)} planned"
+    """Say how many of the cases that are run reach what is wanted of each."""
+    if not cases.open:
+        return f"{number} of {len(cases.run)} reach it"
+    if not cases.run:
+        return f"none run so far, {len(cases.all)} planned"
+    return f"{number} of {len(cases.run)} run so far reach it, {len(cases.all)} planned"
 
 
 def _interval(ratio: Ratio) -> str:
