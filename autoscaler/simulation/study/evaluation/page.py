@@ -25,15 +25,16 @@ Does re-cutting pay? Jobs of a real trace (openb) are replayed under the autosca
 the static mix that is best on the days before. The ratio is that of the mean completion
 times, from arrival to end; below 1 the autoscaler is better. The autoscaler is the real loop
 with its planner and rollouts, on the embedded cluster with all delays of a change; all others
-run in the light simulator, which charges each what its changes take.
+run in the light simulator, which charges each what its changes take, and has no pods that
+take up to 2 s to start.
 
 Intervals hold 95 % of 2,000 draws: days are drawn with replacement, the same ones for both.
-A difference that the draws do not agree on is a tie. Rules A and C are two ways to say what a
-job needs: the columns `mig_share` and `mig_v100eq` of the trace. Base: tuned on days 115 to
-134, judged on days 134 to 149. Swapped: the other way round. Resampled: each day judged on is
-drawn from days 134 to 149. Peaks: on four days from 10 to 16 h jobs of some profiles are
-added, until the work is 2.5 times the mean. "over hindsight" is by how much jobs take longer
-than under the static mix that was best on the days judged.
+A difference that the draws do not agree on is a tie, and so is one of less than those 2 s.
+Rules A and C are two ways to say what a job needs: the columns `mig_share` and `mig_v100eq` of
+the trace. Base: tuned on days 115 to 134, judged on days 134 to 149. Swapped: the other way
+round. Resampled: each day judged on is drawn from days 134 to 149. Peaks: on four days from 10
+to 16 h jobs of some profiles are added, until the work is 2.5 times the mean. "over hindsight"
+is by how much jobs take longer than under the static mix that was best on the days judged.
 
 This page is written by `make quality` from `simulations/results/`, which `make evaluate`
 fills for hours and goes on with where it was stopped. Each result is checked when it is made:
