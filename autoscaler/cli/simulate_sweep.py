@@ -15,6 +15,7 @@ from autoscaler.simulation.study.sweep import (
     entries_of,
     is_done,
     read_entries,
+    refuse_others,
     sweep,
 )
 
@@ -22,7 +23,8 @@ SweepOption = Annotated[
     Path | None,
     typer.Option(
         "--sweep",
-        help="Keep each case in this folder, and run only those that are not there yet.",
+        help="Keep each case in this folder, and run only those that are not there yet. A"
+        " folder is for one sweep: cases of other inputs are never replaced.",
         metavar="DIR",
     ),
 ]
@@ -66,6 +68,7 @@ def check_sweep_folder(path: Path) -> None:
 def run_sweep(comparison: Comparison, folder: Path, options: SweepOptions) -> list[Json]:
     """Run what is not there yet under a progress bar; return all cases in their order."""
     entries, code = entries_of(comparison, folder), code_version()
+    refuse_others(entries)
     done = sum(is_done(entry, code) for entry in entries)
     with progress_bar() as progress, workers_of(options.processes, options.dask) as workers:
         task = progress.add_task("cases", total=len(entries), completed=done)

@@ -148,6 +148,25 @@ def is_done(entry: Entry, code: str) -> bool:
     )
 
 
+def refuse_others(entries: Sequence[Entry]) -> None:
+    """Refuse files that hold cases made from other inputs: they would be lost.
+
+    Names of files say what cases of one sweep differ by, and nothing of days or policies.
+
+    Raises
+    ------
+    ConfigError
+        When there is one; it names the file.
+    """
+    for entry in entries:
+        found = read_document(entry.path)
+        if found is not None and found.get("inputs") != entry.inputs():
+            raise ConfigError(
+                f"{entry.path}: is a case of other jobs, days, policies or conditions, and"
+                " would be replaced: keep this sweep in another folder"
+            )
+
+
 def read_document(path: Path) -> Json | None:
     """Return a kept case; ``None`` when there is none, or none that is whole."""
     try:

@@ -64,6 +64,37 @@ def test_a_killed_sweep_leaves_whole_cases_only(shell, given, tmp_path):
     assert second.stat().st_mtime_ns == stamp
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        ("--days", "1:3"),
+        ("--policies", "unpartitioned"),
+        ("--load", "0.6,0.4,0.8", "--gpus-per-node", "2"),
+    ],
+)
+def test_a_kept_case_of_other_inputs_is_not_replaced(shell, given, tmp_path, other):
+    """Nothing is run then, and the file is named."""
+    folder = tmp_path / "kept"
+    shell.run(*given, "--sweep", str(folder))
+    kept = {path: path.read_bytes() for path in folder.iterdir()}
+    found = shell.run(*given, *other, "--sweep", str(folder))
+    assert found.code == 65
+    assert f"{folder}/jobs.csv_profile_base_0." in found.err
+    assert "keep this sweep in another folder" in found.err
+    assert {path: path.read_bytes() for path in folder.iterdir()} == kept
+
+
+def test_a_kept_case_of_older_code_is_run_again_in_place(shell, given, tmp_path):
+    """Its inputs are the same, so nothing is lost."""
+    folder = tmp_path / "kept"
+    shell.run(*given, "--sweep", str(folder))
+    first = min(folder.iterdir())
+    whole = first.read_text()
+    first.write_text(json.dumps(json.loads(whole) | {"code": "old"}))
+    assert shell.run(*given, "--sweep", str(folder)).code == 0
+    assert first.read_text() == whole
+
+
 def test_the_table_shows_the_ratio_with_its_interval(shell, given):
     """Whole GPUs are far worse on two GPUs, and no different on three."""
     out = shell.run(*given).out
