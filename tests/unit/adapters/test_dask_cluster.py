@@ -1,5 +1,7 @@
 """Work on a Dask cluster; a real one, of one process, on this machine."""
 
+import subprocess
+import sys
 from socket import socket
 
 import pytest
@@ -35,6 +37,24 @@ def test_an_address_that_is_none_is_refused():
     """Before anything is run."""
     with pytest.raises(ConfigError, match="is no address of a Dask cluster"), dask_pool("a:b"):
         pass
+
+
+@pytest.mark.parametrize("address", ["foo", "tls://127.0.0.1:1"])
+def test_a_process_ends_at_once_after_a_wrong_address(address):
+    """With a line, and no word of the library about a client that it cannot close."""
+    code = (
+        "from autoscaler.adapters.dask_cluster import dask_pool\n"
+        "from autoscaler.domain.errors import ConfigError\n"
+        "try:\n"
+        f"    dask_pool({address!r}, timeout_s=1.0).__enter__()\n"
+        "except ConfigError as error:\n"
+        "    print(error)\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert "is no address of a Dask cluster" in found.stdout
+    assert "TimeoutError" not in found.stderr
 
 
 def test_nobody_at_the_address_is_an_error():
