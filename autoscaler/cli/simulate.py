@@ -70,7 +70,7 @@ def comparison_of(
     model = options.find_model(chosen.model)
     source = sources.source_of(wanted, model, given)
     names, named = options.parse_policies(runs.policies)
-    return Comparison(
+    comparison = Comparison(
         recipes=recipes_of(source, model, draws(chosen, are_own=wanted.are_own), chosen.peak),
         policies=names,
         conditions=Conditions(
@@ -82,6 +82,8 @@ def comparison_of(
             named=named,
         ),
     )
+    options.require_runnable(comparison, runs)
+    return comparison
 
 
 def draws(chosen: options.CaseOptions, *, are_own: bool) -> list[Draw]:

@@ -8,10 +8,21 @@ import typer
 
 from autoscaler.adapters.policy_file import load_policy
 from autoscaler.cli.profiles import find_models
-from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.errors import ConfigError, LoadError
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.policy.policy import Driver, Policy
-from autoscaler.simulation.study.splits import OWN, Days, Split, load_of, usual_load
+from autoscaler.simulation.study.comparison import Comparison
+from autoscaler.simulation.study.policies import AUTOSCALER, require_for
+from autoscaler.simulation.study.recipe import but_for_seeds
+from autoscaler.simulation.study.splits import (
+    MOST_GPUS,
+    OWN,
+    Days,
+    Split,
+    load_of,
+    load_text,
+    usual_load,
+)
 
 USUAL = "autoscaler,static-past,static-hindsight,unpartitioned"
 
@@ -29,7 +40,7 @@ GpusOption = Annotated[
     int | None,
     typer.Option(
         min=1,
-        max=10_000,
+        max=MOST_GPUS,
         help="Size of the fleet; jobs are left out or added until they make the load."
         " By default the load sets the size.",
     ),
@@ -126,6 +137,34 @@ def parse_loads(text: str) -> list[float | None]:
     if not all(load is None or 0 < load < 10 for load in loads):
         raise ConfigError(f"--load {text}: a load is above 0 and below 10")
     return list(loads)
+
+
+def require_runnable(comparison: Comparison, runs: RunOptions) -> None:
+    """Refuse what can only be known case by case, before the first case is run.
+
+    Whatever ran before it showed would be lost.
+    """
+    recipes = comparison.recipes
+    for model in dict.fromkeys(recipe.model for recipe in recipes):
+        for name in comparison.policies:
+            try:
+                require_for(model, name, comparison.conditions)
+            except ConfigError as error:
+                raise ConfigError(f"{_said_of(name, runs)}: {error}") from error
+    for recipe in but_for_seeds(recipes):
+        try:
+            recipe.build()
+        except LoadError as error:
+            raise ConfigError(f"--load {load_text(recipe.draw.load)}: {error}") from error
+
+
+def _said_of(name: str, runs: RunOptions) -> str:
+    """Return the option that says what a policy is, with its file."""
+    if name == AUTOSCALER and runs.policy is not None:
+        return f"--policy {runs.policy}"
+    parts = (part.strip() for part in runs.policies.split(","))
+    own = next(part for part in parts if part.partition("=")[0].strip() == name)
+    return f"--policies {own}"
 
 
 def parse_days(option: str, text: str) -> Days | None:

@@ -14,6 +14,10 @@ class ConfigError(AutoscalerError):
     """A policy, scenario or input file is wrong; the message names file, line and key."""
 
 
+class LoadError(ConfigError):
+    """Jobs and a fleet cannot make the load that is asked for."""
+
+
 class ObservationError(AutoscalerError):
     """The view of the cluster is incomplete or stale: no action this cycle."""
 

@@ -44,6 +44,8 @@ from autoscaler.simulation.study.static_mix import plain_sizes, replayed_s, tune
 # MIG manager closes whole nodes, and those it finds have eight.
 GPUS_PER_NODE: Mapping[Driver, int] = {Driver.AGENT: 1, Driver.MIG_MANAGER: 8}
 
+AUTOSCALER, ALL_BALANCED = "autoscaler", "all-balanced"
+
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
@@ -117,6 +119,17 @@ def require(names: Iterable[str], conditions: Conditions) -> None:
             raise ConfigError(f"{name} is no policy; known are {', '.join(known)}")
 
 
+def require_for(model: GpuModel, name: str, conditions: Conditions) -> None:
+    """Refuse a policy that cannot be run on a fleet of a model, before anything is."""
+    policy = dict(conditions.named).get(name)
+    if name == AUTOSCALER:
+        policy = conditions.policy
+    if policy is not None:
+        for_study(policy, model, conditions.driver)
+    if name == ALL_BALANCED:
+        _balanced(model)
+
+
 def _autoscaler(name: str, case: Case, conditions: Conditions) -> Outcome:
     policy = for_study(conditions.policy, case.model, conditions.driver)
     mix = tuned_mix(case.model, case.past, case.gpus)
@@ -185,10 +198,14 @@ def _uniform_best(name: str, case: Case, conditions: Conditions) -> Outcome:
 
 
 def _all_balanced(name: str, case: Case, conditions: Conditions) -> Outcome:
-    if not case.model.all_balanced:
-        raise ConfigError(f"{case.model.key} has no all-balanced configuration")
-    gpus = (case.model.all_balanced,) * case.gpus
+    gpus = (_balanced(case.model),) * case.gpus
     return _static(name, case, conditions, _best_on_past(case, gpus))
+
+
+def _balanced(model: GpuModel) -> Counts:
+    if not model.all_balanced:
+        raise ConfigError(f"{model.key} has no all-balanced configuration")
+    return model.all_balanced
 
 
 def _smallest(name: str, case: Case, conditions: Conditions) -> Outcome:
@@ -277,14 +294,14 @@ def _miso(name: str, case: Case, conditions: Conditions) -> Outcome:
 
 
 POLICIES: Mapping[str, Run] = {
-    "autoscaler": _autoscaler,
+    AUTOSCALER: _autoscaler,
     "hedged": _hedged,
     "static-past": _static_past,
     "static-exact": _static_exact,
     "static-hindsight": _static_hindsight,
     "unpartitioned": _unpartitioned,
     "uniform-best": _uniform_best,
-    "all-balanced": _all_balanced,
+    ALL_BALANCED: _all_balanced,
     "7x1g": _smallest,
     "threshold": _threshold,
     "nos-strict": _nos(is_strict=True),

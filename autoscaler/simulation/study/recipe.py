@@ -99,6 +99,14 @@ def distinct(recipes: Iterable[CaseRecipe]) -> tuple[CaseRecipe, ...]:
     return tuple(found.values())
 
 
+def but_for_seeds(recipes: Iterable[CaseRecipe]) -> tuple[CaseRecipe, ...]:
+    """Return the first of each recipes that differ by nothing but their seed."""
+    found: dict[CaseRecipe, CaseRecipe] = {}
+    for recipe in recipes:
+        found.setdefault(replace(recipe, draw=replace(recipe.draw, seed=0)), recipe)
+    return tuple(found.values())
+
+
 def draws_of(
     split: Split,
     loads: Sequence[float | None],

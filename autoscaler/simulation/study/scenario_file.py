@@ -1,19 +1,24 @@
 """From a scenario file to what is run."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from pathlib import Path
 
 from autoscaler.adapters.policy_file import load_policy
 from autoscaler.adapters.section_file import SectionFile, read_section
-from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.errors import ConfigError, LoadError
 from autoscaler.domain.mig.profile import GpuModel, load_models
 from autoscaler.domain.policy.complaints import did_you_mean
 from autoscaler.simulation.controllers.agents import AgentFactory
 from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.peaks import ANNOUNCED, parse_peak
-from autoscaler.simulation.study.policies import GPUS_PER_NODE, Conditions, require
-from autoscaler.simulation.study.recipe import CaseRecipe, distinct, draws_of
+from autoscaler.simulation.study.policies import (
+    GPUS_PER_NODE,
+    Conditions,
+    require,
+    require_for,
+)
+from autoscaler.simulation.study.recipe import CaseRecipe, but_for_seeds, distinct, draws_of
 from autoscaler.simulation.study.scenario_form import Announced, PrometheusHistory, Scenario
 from autoscaler.simulation.study.sources.memory import jobs_of
 from autoscaler.simulation.study.sources.named import SHIPPED, source_named
@@ -52,11 +57,41 @@ def load_scenario(
             if name in scenario.baselines[:number]:
                 raise ConfigError(f"{name} is there twice")
     recipes = distinct(_recipes(file, ask_history))
-    for recipe in recipes[:1]:
-        with file.about("workload"):
-            recipe.build()
+    _require_runnable(file, recipes, conditions)
+    for recipe in but_for_seeds(recipes):
+        _require_buildable(file, recipe)
     with file.about("baselines"):
         return Comparison(recipes, names, conditions)
+
+
+def _require_runnable(
+    file: SectionFile[Scenario], recipes: Iterable[CaseRecipe], conditions: Conditions
+) -> None:
+    """Refuse policies that do not go with a model: others would have run when it shows."""
+    scenario = file.section
+    for model in dict.fromkeys(recipe.model for recipe in recipes):
+        for number, own in enumerate(scenario.policies):
+            with file.about("policies", number, "file"):
+                require_for(model, own.name, conditions)
+        for number, name in enumerate(scenario.baselines):
+            with file.about("baselines", number):
+                require_for(model, name, conditions)
+
+
+def _require_buildable(file: SectionFile[Scenario], recipe: CaseRecipe) -> None:
+    """Refuse a case that cannot be made: those before it would have run when it shows."""
+    try:
+        recipe.build()
+    except ConfigError as error:
+        is_load = isinstance(error, LoadError)
+        with file.about(*_load_keys(file, recipe) if is_load else ("workload",)):
+            raise
+
+
+def _load_keys(file: SectionFile[Scenario], recipe: CaseRecipe) -> tuple[str | int, ...]:
+    """Return where the load of a case stands."""
+    loads = [load_of(own) for own in file.section.fleet.loads or ()]
+    return ("fleet", "loads", loads.index(recipe.draw.load)) if loads else ("fleet",)
 
 
 def _conditions(file: SectionFile[Scenario], agent: AgentFactory | None) -> Conditions:

@@ -8,7 +8,7 @@ from math import floor
 from random import Random
 from statistics import median
 
-from autoscaler.domain.errors import ConfigError
+from autoscaler.domain.errors import ConfigError, LoadError
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.jobs import StudyJob, slices_of, work_of
 from autoscaler.simulation.study.trace_file import Trace, profiles_of
@@ -26,6 +26,7 @@ OWN = "own"
 # Ten times the longest trace that is shipped, on a fleet of thousands; more takes days and
 # all memory.
 MOST_JOBS = 2_000_000
+MOST_GPUS = 10_000
 
 
 class Split(StrEnum):
@@ -165,11 +166,13 @@ def build_case(trace: Trace, column: str, model: GpuModel, draw: Draw) -> Case:
     Raises
     ------
     ConfigError
-        When the chosen days have no job, the load asks for less than one GPU, jobs as
-        they are have no fleet, or a fleet asks for more jobs than can be run.
+        When the chosen days have no job, or jobs as they are have no fleet.
+    LoadError
+        When the load asks for less than one GPU or more than can be run, or a fleet for
+        more jobs than can be run.
     """
     if draw.load is not None and not draw.load > 0:
-        raise ConfigError(f"a load of {draw.load} is none")
+        raise LoadError(f"a load of {draw.load} is none")
     past_days, present_days = draw.division.of(trace)
     if draw.split is Split.SWAPPED:
         past_days, present_days = present_days, past_days
@@ -186,7 +189,7 @@ def build_case(trace: Trace, column: str, model: GpuModel, draw: Draw) -> Case:
         name += f" gpus {gpus}"
     number = factor * max(len(past.jobs), len(present.jobs))
     if number > MOST_JOBS:
-        raise ConfigError(
+        raise LoadError(
             f"{trace.name}: a load of {load:g} on {gpus} GPUs takes {number:,.0f}"
             f" jobs as short as these; at most {MOST_JOBS:,} are run"
         )
@@ -365,7 +368,7 @@ def scaled(work: Work, model: GpuModel, factor: float, seed: int) -> Work:
     else:
         jobs = copied
     if not jobs:
-        raise ConfigError(f"a share of {factor:.2g} of the work is less than any job")
+        raise LoadError(f"a share of {factor:.2g} of the work is less than any job")
     return Work(numbered(jobs), work.span_s)
 
 
@@ -377,9 +380,15 @@ def _shifted(arrival_s: float, random: Random) -> float:
 
 def fleet_size(filled: float, load: float) -> int:
     """Return how many GPUs are filled to a load by work that would fill so many whole."""
+    # The least loads there are take a quotient beyond all numbers.
+    if filled > load * (MOST_GPUS + 1):
+        raise LoadError(
+            f"a load of {load:g} is that of more than {MOST_GPUS:,} GPUs; jobs are left out"
+            f" for a fleet of a given size"
+        )
     gpus = floor(filled / load)
     if gpus < 1:
-        raise ConfigError(
+        raise LoadError(
             f"a load of {load:g} is more than all the work on one GPU; for a fleet of a given"
             f" size jobs are added"
         )

@@ -1,12 +1,13 @@
 """``simulate --sweep``: cases that are kept, and what is drawn of them."""
 
 import json
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from autoscaler.cli.simulate_view import draw_cases, ratio_text
-from tests.commands import Shell
+from tests.commands import Shell, write_policy
 
 POLICIES = "static-past,unpartitioned,static-hindsight"
 
@@ -93,6 +94,41 @@ def test_a_kept_case_of_older_code_is_run_again_in_place(shell, given, tmp_path)
     first.write_text(json.dumps(json.loads(whole) | {"code": "old"}))
     assert shell.run(*given, "--sweep", str(folder)).code == 0
     assert first.read_text() == whole
+
+
+def test_what_cannot_be_run_is_refused_before_anything_is(shell, given, tmp_path):
+    """With the option that says it: a load, a policy file, a policy of some models only."""
+    folder = tmp_path / "kept"
+    h100 = write_policy(tmp_path).replace("policy.yaml", "h100.yaml")
+    policy = (tmp_path / "policy.yaml").read_text()
+    Path(h100).write_text(policy.replace("A100-SXM4-40GB", "H100-80GB-HBM3"))
+    names = f"--policies=static-past, h={h100}"
+    for options, told in (
+        (("--load", "0.4,9.9"), "--load 9.9: a load of 9.9 is more than all the work"),
+        (("--load", "1e-320"), "--load 9.99989e-321: a load of 9.99989e-321 is that of more"),
+        (
+            ("--load", "0.5,0.00001"),
+            "--load 1e-05: a load of 1e-05 is that of more than 10,000",
+        ),
+        ((names,), f"--policies h={h100}: no pool of policy test is for a100-40gb"),
+        (
+            ("--policies", "static-past,autoscaler", "--policy", h100),
+            f"--policy {h100}: no pool of policy test is for a100-40gb",
+        ),
+        (
+            (
+                "--policies",
+                "static-past,all-balanced",
+                "--model",
+                "rtx-pro-4500-blackwell-32gb",
+            ),
+            "--policies all-balanced: rtx-pro-4500-blackwell-32gb has no all-balanced",
+        ),
+    ):
+        found = shell.run(*given, *options, "--sweep", str(folder))
+        assert (found.code, found.out) == (65, "")
+        assert found.err.startswith(f"error: {told}")
+        assert not folder.exists()
 
 
 def test_the_table_shows_the_ratio_with_its_interval(shell, given):

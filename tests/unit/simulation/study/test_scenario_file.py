@@ -76,6 +76,40 @@ def test_a_scenario_is_a_case_for_each_model_load_seed_and_announcement(folder):
     assert {r.draw.division.past.first for r in found} == {0}
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            ("[0.4, 0.6]", "[0.4, 9]"),
+            r"scenario.yaml:6:16: fleet.loads\[1\]: a load of 9 is more",
+        ),
+        (
+            ("[0.4, 0.6]", "[0.00001]"),
+            r"scenario.yaml:6:11: fleet.loads\[0\]: a load of 1e-05 is",
+        ),
+        (
+            ("[static-past]", "[static-past, all-balanced]"),
+            r"scenario.yaml:17:26: baselines\[1\]: rtx-pro-4500-blackwell-32gb has no all-bal",
+        ),
+    ],
+)
+def test_a_later_case_that_cannot_be_run_is_refused_at_once(folder, change, told):
+    """With its place; what ran before it would be lost otherwise."""
+    models = ("a30-24gb", "rtx-pro-4500-blackwell-32gb")
+    with pytest.raises(ConfigError, match=told):
+        load(folder, SCENARIO.replace(*models).replace(*change))
+
+
+def test_a_policy_file_without_a_pool_for_a_model_is_refused_at_once(folder):
+    """With the place where the file is named."""
+    pool = "[{name: all, nodeSelector: {nvidia.com/gpu.product: NVIDIA-A30}}]"
+    text = POLICY.partition("pools:")[0] + f"pools: {pool}\n"
+    (folder / "own.yaml").write_text(text)
+    told = r"scenario.yaml:16:23: policies\[0\].file: no pool of policy own is for a100-40gb"
+    with pytest.raises(ConfigError, match=told):
+        load(folder)
+
+
 def test_policies_with_files_come_first_and_then_the_others(folder):
     """Under the conditions that the file names."""
     found = load(folder)
