@@ -14,8 +14,11 @@ from typing import Annotated
 import typer
 
 from autoscaler.agent.wiring import new_agent
+from autoscaler.cli.demo import write_file
 from autoscaler.cli.main import run_app
+from autoscaler.cli.simulate_report import check_file
 from autoscaler.cli.simulate_run import workers_of
+from autoscaler.cli.simulate_sweep import check_sweep_folder
 from autoscaler.domain.errors import ConfigError
 from autoscaler.simulation.study.evaluation.kept import OURS, CaseRuns, read_cases, slim
 from autoscaler.simulation.study.evaluation.page import PICTURE, page_of
@@ -46,28 +49,49 @@ def evaluate(
     dask: Annotated[str, typer.Option(help="Address of a Dask cluster to run them on.")] = "",
 ) -> None:
     """Run what is missing of the evaluation, and write the page from what there is."""
+    if page_only and (only or first is not None or dask or processes > 1):
+        raise typer.BadParameter("--page-only runs nothing: no other option says what to run")
+    check(results, page)
     cases = planned(results, new_agent)
-    try:
-        if not page_only:
-            chosen = wanted(cases, only or [])
-            with workers_of(processes, dask) as workers:
+    if page_only:
+        if not any(case.is_run for case in read_cases(cases)):
+            raise ConfigError(f"{results}: holds no case of the evaluation")
+        read = shown(page, cases)
+    else:
+        chosen = wanted(cases, only or [])
+        with workers_of(processes, dask) as workers:
+            try:
                 run_missing(chosen, workers, first)
-    finally:
-        # What was run before an error, or before somebody had enough, is shown too.
-        read = read_cases(cases)
-        write_page(page, read)
+            finally:
+                # What was run before an error, or before somebody had enough, is shown too.
+                read = shown(page, cases)
     if summary:
         typer.echo(as_text(summary_rows(read)))
 
 
+def check(results: Path, page: Path) -> None:
+    """Refuse what cannot be read or written before anything runs, because runs take long."""
+    check_sweep_folder(results)
+    check_file(page)
+    check_file(page.with_name(PICTURE))
+    # Not everyone has it.
+    if find_spec("matplotlib") is None:
+        raise ConfigError("the page's picture needs matplotlib: mig-autoscaler[pictures]")
+
+
+def shown(page: Path, cases: Sequence[Planned]) -> list[CaseRuns]:
+    """Write the page from what there is, and return that."""
+    read = read_cases(cases)
+    write_page(page, read)
+    return read
+
+
 def write_page(page: Path, cases: Sequence[CaseRuns]) -> None:
     """Write the page, and beside it the picture that it shows once there is something."""
-    page.write_text(page_of(cases), encoding="utf-8")
+    write_file(page, page_of(cases))
     points = evaluated_points(cases)
     if points:
-        # The library of pictures takes a while to load, and not everyone has it.
-        if find_spec("matplotlib") is None:
-            raise ConfigError("the page's picture needs matplotlib: mig-autoscaler[pictures]")
+        # The library of pictures takes a while to load.
         from autoscaler.simulation.study.report.images import draw_ratios
 
         draw_ratios(points, page.with_name(PICTURE), policy=OURS)
@@ -115,7 +139,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run as a program of its own and return the exit code."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command()(evaluate)
-    return run_app(app, arguments)
+    return run_app(app, arguments, "python -m autoscaler.cli.evaluate")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from autoscaler import __version__
 from autoscaler.cli.exit_codes import ExitCode
 from autoscaler.domain.errors import AutoscalerError, ConfigError
 
+NAME = "mig-autoscaler"
 # Where each command is: only the one that is asked for is imported, because a dry run
 # must not wait for servers and clients that it does not use.
 COMMANDS = {
@@ -50,7 +51,7 @@ class Shown(Protocol):
 def make_app(names: Iterable[str]) -> typer.Typer:
     """Return the command with some of its subcommands."""
     app = typer.Typer(
-        name="mig-autoscaler",
+        name=NAME,
         no_args_is_help=True,
         invoke_without_command=True,
         add_completion=False,
@@ -86,10 +87,16 @@ def main(arguments: list[str] | None = None) -> int:
     return run_app(make_app(names), given)
 
 
-def run_app(app: typer.Typer, arguments: Sequence[str]) -> int:
-    """Run a command and return its exit code; errors are a line each, never a traceback."""
+def run_app(app: typer.Typer, arguments: Sequence[str], name: str = NAME) -> int:
+    """Run a command and return its exit code; errors are a line each, never a traceback.
+
+    Parameters
+    ----------
+    name
+        What was called, for the usage.
+    """
     try:
-        return invoke(app, arguments)
+        return invoke(app, arguments, name)
     except UsageError as error:
         if isinstance(error, Shown):
             error.show()
@@ -107,14 +114,14 @@ def run_app(app: typer.Typer, arguments: Sequence[str]) -> int:
         return ExitCode.OK
 
 
-def invoke(app: typer.Typer, arguments: Sequence[str]) -> int:
+def invoke(app: typer.Typer, arguments: Sequence[str], name: str) -> int:
     """Run a command without Typer's own end of a process.
 
     That would take a closed pipe for an error, and with it end in 1.
     """
     command = get_command(app)
     try:
-        with command.make_context("mig-autoscaler", list(arguments)) as context:
+        with command.make_context(name, list(arguments)) as context:
             code = command.invoke(context)
     except typer.Exit as end:
         code = end.exit_code

@@ -19,10 +19,12 @@ from tests.studies import MODEL
 
 def test_a_page_is_written_from_results_alone(tmp_path):
     """Nothing is run."""
-    page = tmp_path / "page.md"
+    page, cases = tmp_path / "page.md", planned(tmp_path / "results")
+    path = cases[0].entry.path
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"runs": [{"policy": "static-past"}], "gpus": 7}))
     assert main([str(tmp_path / "results"), str(page), "--page-only"]) == 0
-    number = len(planned(tmp_path))
-    assert f"0 of {number} planned cases are run." in page.read_text()
+    assert f"1 of {len(cases)} planned cases are run." in page.read_text()
 
 
 def tiny_case(folder):
@@ -56,13 +58,42 @@ def test_a_case_is_run_once(tmp_path, capsys):
         (["--only", "nothing"], 65, "no case is called so"),
         (["--processes", "0"], 64, "Invalid value for '--processes'"),
         (["--dask", "nowhere"], 65, "is no address of a Dask cluster"),
+        (["--page-only"], 65, "results: holds no case of the evaluation"),
+        (["--page-only", "--only", "agent"], 64, "--page-only runs nothing"),
+        (["--page-only", "--first", "0"], 64, "Usage: python -m autoscaler.cli.evaluate "),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, capsys, options, code, words):
-    """In a line, and nothing is run."""
-    given = [str(tmp_path / "results"), str(tmp_path / "page.md"), *options]
+    """In a line; nothing is run, and the page stays as it is."""
+    page = tmp_path / "page.md"
+    page.write_text("kept")
+    given = [str(tmp_path / "results"), str(page), *options]
     assert main(given) == code
     assert words in capsys.readouterr().err
+    assert page.read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    ("results", "page", "words"),
+    [
+        (
+            "results",
+            "nowhere/page.md",
+            "nowhere/page.md: cannot be written: there is no folder",
+        ),
+        ("results", "folder", "folder: cannot be written: it is a folder"),
+        ("file", "page.md", "file: is a file, not a folder"),
+    ],
+)
+def test_places_that_cannot_be_are_refused_before_anything_runs(
+    tmp_path, capsys, results, page, words
+):
+    """Runs take hours, and would be for nothing."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    assert main([str(tmp_path / results), str(tmp_path / page), "--first", "1"]) == 65
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "results").exists()
 
 
 def test_the_page_has_its_picture_once_something_is_run(tmp_path):
