@@ -10,6 +10,39 @@ from autoscaler.simulation.study.evaluation.rows import Planned
 MARK_S = 1000.0
 
 
+def document(*ratios: float | None) -> dict[str, Any]:
+    """Return a kept case as its file holds it: a run a ratio, the first the autoscaler's."""
+    names = ("autoscaler", "unpartitioned", "threshold")
+    return {
+        "case": "made up",
+        "model": "a100-40gb",
+        "gpus": 7,
+        "runs": [
+            {
+                "policy": name,
+                "unfinished": 0,
+                "meanCompletion": 1.5,
+                "meanWait": None,
+                "wait": {"p95": 3},
+                "p95Wait": {},
+                "utilisation": 0.5,
+                "fragmentation": 0.1,
+                "unmetSliceHours": 2.0,
+                "changes": 1,
+                "evictions": 0,
+                "planGapMax": 0.0,
+                "versusStaticPast": {
+                    "ratio": ratio,
+                    "low": ratio,
+                    "high": ratio,
+                    "verdict": "tie",
+                },
+            }
+            for name, ratio in zip(names, ratios, strict=False)
+        ],
+    }
+
+
 def run(policy: str, ratio: float, **figures: Any) -> Run:
     """Return a run of a policy that takes a multiple of 1,000 s; infinite if it never ends."""
     ends = isfinite(ratio)

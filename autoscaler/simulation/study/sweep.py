@@ -14,6 +14,7 @@ from pathlib import Path
 
 import autoscaler
 from autoscaler.domain.errors import AutoscalerError, ConfigError
+from autoscaler.simulation.study.case_file import read_case, read_mapping
 from autoscaler.simulation.study.comparison import CaseResult, Comparison, run_case
 from autoscaler.simulation.study.figures import Json
 from autoscaler.simulation.study.recipe import CaseRecipe
@@ -140,7 +141,7 @@ def sweep(
 
 def is_done(entry: Entry, code: str) -> bool:
     """Say whether a case is there, from the same inputs and by the same code."""
-    found = read_document(entry.path)
+    found = read_case(entry.path)
     return (
         found is not None
         and found.get("code") == code
@@ -159,7 +160,8 @@ def refuse_others(entries: Sequence[Entry]) -> None:
         When there is one; it names the file.
     """
     for entry in entries:
-        found = read_document(entry.path)
+        # Even of one that is not whole: somebody may still read it.
+        found = read_mapping(entry.path)
         if found is not None and found.get("inputs") != entry.inputs():
             raise ConfigError(
                 f"{entry.path}: is a case of other jobs, days, policies or conditions, and"
@@ -167,20 +169,11 @@ def refuse_others(entries: Sequence[Entry]) -> None:
             )
 
 
-def read_document(path: Path) -> Json | None:
-    """Return a kept case; ``None`` when there is none, or none that is whole."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) and "runs" in found else None
-
-
 def read_entries(entries: Sequence[Entry]) -> list[Json]:
     """Return what is kept of cases, in their order; ConfigError when one is missing."""
     found = []
     for entry in entries:
-        document = read_document(entry.path)
+        document = read_case(entry.path)
         if document is None:
             raise ConfigError(f"{entry.path}: is no result of a study")
         found.append(document)

@@ -13,7 +13,7 @@ from autoscaler.simulation.study.sources.source import TraceFile
 from autoscaler.simulation.study.splits import Days, Division, Draw, Split
 from autoscaler.simulation.study.sweep import HERE, Entry
 from autoscaler.simulation.study.unthrottled import unthrottled
-from tests.evaluations import kept
+from tests.evaluations import document, kept
 from tests.studies import MODEL
 
 
@@ -22,7 +22,7 @@ def test_a_page_is_written_from_results_alone(tmp_path):
     page, cases = tmp_path / "page.md", planned(tmp_path / "results")
     path = cases[0].entry.path
     path.parent.mkdir(parents=True)
-    path.write_text(json.dumps({"runs": [{"policy": "static-past"}], "gpus": 7}))
+    path.write_text(json.dumps(document(0.0, 0.9)))
     assert main([str(tmp_path / "results"), str(page), "--page-only"]) == 0
     assert f"1 of {len(cases)} planned cases are run." in page.read_text()
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from math import inf
 
 from autoscaler.domain.errors import ConfigError
+from autoscaler.simulation.study.case_file import read_case
 from autoscaler.simulation.study.evaluation.rows import MODEL_KEY, RULES, Part, Planned, Row
 from autoscaler.simulation.study.figures import Json
 from autoscaler.simulation.study.pairing import Ratio
 from autoscaler.simulation.study.peaks import ANNOUNCED
 from autoscaler.simulation.study.recipe import CaseRecipe
 from autoscaler.simulation.study.splits import Split, load_text
-from autoscaler.simulation.study.sweep import read_document
 
 OURS, MARK = "autoscaler", "static-past"
 # Figures of a run that are kept; those of single jobs and profiles would be many.
@@ -160,7 +160,7 @@ def part_of(cases: Iterable[CaseRuns], row: Row, *parts: Part) -> Cases:
 
 
 def _read(case: Planned) -> CaseRuns:
-    document = read_document(case.entry.path)
+    document = read_case(case.entry.path)
     if document is None:
         return CaseRuns(case.row, case.part, case.entry.recipe)
     kept = Run(document)

@@ -7,6 +7,7 @@ import pytest
 
 from autoscaler.adapters.dask_cluster import dask_pool
 from autoscaler.domain.errors import AutoscalerError, ConfigError
+from autoscaler.simulation.study.case_file import read_case
 from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.policies import Conditions
 from autoscaler.simulation.study.recipe import CaseRecipe, draws_of, recipes_of
@@ -16,7 +17,6 @@ from autoscaler.simulation.study.sweep import (
     Workers,
     code_version,
     entries_of,
-    read_document,
     read_entries,
     sweep,
 )
@@ -69,7 +69,7 @@ def test_a_sweep_does_only_what_is_missing(entries):
     before = entries[0].path.read_bytes()
     assert sweep(entries, "code") == 0
     entries[0].path.write_text("{")
-    assert read_document(entries[0].path) is None
+    assert read_case(entries[0].path) is None
     assert sweep(entries, "code") == 1
     assert entries[0].path.read_bytes() == before
     assert not list(entries[0].path.parent.glob("*.part"))
@@ -113,8 +113,8 @@ def test_a_case_that_cannot_be_made_does_not_stop_the_others(entries, comparison
     )
     with pytest.raises(ConfigError, match=r"base_0.4: no past job asked for"):
         sweep((broken, entries[1]), "code")
-    assert read_document(entries[0].path) is None
-    assert read_document(entries[1].path) is not None
+    assert read_case(entries[0].path) is None
+    assert read_case(entries[1].path) is not None
 
 
 def test_a_process_that_dies_ends_the_sweep(entries):
