@@ -11,6 +11,7 @@ from autoscaler.cli.profiles import find_models
 from autoscaler.domain.errors import ConfigError, LoadError
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.policy.policy import Driver, Policy
+from autoscaler.domain.policy.quantity import shown
 from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.policies import AUTOSCALER, require_for
 from autoscaler.simulation.study.recipe import but_for_seeds
@@ -24,6 +25,8 @@ from autoscaler.simulation.study.splits import (
     usual_load,
 )
 
+LAST_DAY = 100_000
+MOST_SEEDS = 10**9
 USUAL = "autoscaler,static-past,static-hindsight,unpartitioned"
 
 LoadOption = Annotated[
@@ -34,8 +37,10 @@ LoadOption = Annotated[
     ),
 ]
 SplitOption = Annotated[Split, typer.Option(help="How days are divided.")]
-SeedBaseOption = Annotated[int, typer.Option(help="First seed of resampled days.")]
-SeedsOption = Annotated[int, typer.Option(min=1, help="How many seeds.")]
+SeedBaseOption = Annotated[
+    int, typer.Option(min=0, max=MOST_SEEDS, help="First seed of all that is drawn.")
+]
+SeedsOption = Annotated[int, typer.Option(min=1, max=10_000, help="How many seeds.")]
 GpusOption = Annotated[
     int | None,
     typer.Option(
@@ -66,7 +71,7 @@ DriverOption = Annotated[Driver, typer.Option(help="Who cuts for the autoscaler.
 PolicyOption = Annotated[Path | None, typer.Option(help="Policy of the autoscaler.")]
 ModelOption = Annotated[str, typer.Option(help="GPU model.")]
 NodeOption = Annotated[
-    int | None, typer.Option(min=1, help="By default 1 with the agent, else 8.")
+    int | None, typer.Option(min=1, max=16, help="By default 1 with the agent, else 8.")
 ]
 ClosingOption = Annotated[
     bool, typer.Option("--close-by-profile", help="Hold back what no plan has seen yet.")
@@ -174,6 +179,9 @@ def parse_days(option: str, text: str) -> Days | None:
     first, _, end = text.partition(":")
     if not (first.isdecimal() and end.isdecimal()):
         raise ConfigError(f"{option}: {text!r} are no days such as 134:149")
+    # Length first: of thousands of digits Python makes no number.
+    if any(len(own) > len(str(LAST_DAY)) or int(own) > LAST_DAY for own in (first, end)):
+        raise ConfigError(f"{option}: {shown(text)}: the last day there can be is {LAST_DAY:,}")
     if int(first) >= int(end):
         raise ConfigError(f"{option}: {text} are no days: the last is not included")
     return Days(int(first), int(end))

@@ -106,13 +106,18 @@ def parse_peak(text: str, model: GpuModel) -> Peak:
     except ValueError:
         value = 0.0
     parts = names.split("+")
-    if not (isfinite(value) and value > 1 and len(parts) <= 2):
+    if not (isfinite(value) and value > 1 and len(parts) <= 2 and all(parts)):
         raise ConfigError(f"{text!r} is no peak such as {FORM}")
     if value > LARGEST:
         raise ConfigError(f"{text!r}: a peak has at most {LARGEST} times the mean")
     peak = Peak(tuple(profile_named(model, part) for part in parts), value)
+    given: set[str] = set()
     for word in words[1:]:
         peak = _with_word(peak, word, text)
+        kind = word.partition("=")[0]
+        if kind in given:
+            raise ConfigError(f"{text!r}: {kind} is there twice")
+        given.add(kind)
     return peak
 
 

@@ -181,7 +181,7 @@ class DaySplit(Section):
 class Seeds(Section):
     """Seeds of what is drawn."""
 
-    first: int = 1
+    first: Annotated[int, Field(ge=0, le=1_000_000_000)] = 1
     """First seed. Default: 1."""
 
     number: Annotated[int, Field(ge=1, le=10_000)] = 1

@@ -17,6 +17,8 @@ PROFILE_COLUMNS = ("profile", "mig_share", "mig_v100eq", "mig")
 MOST_INSTANCES = 100_000
 # Epoch seconds are fine too; what is later than the year 5138 is no time of a job.
 LATEST_S = 1e11
+# A share of more digits is none, and of thousands not even a number.
+SHARE_DIGITS = 3
 NO_DURATION = "have no duration"
 
 
@@ -160,7 +162,7 @@ def profile_named(model: GpuModel, text: str) -> str:
         When the model has no such standard profile.
     """
     share = text.removesuffix("g")
-    if share.isdecimal() and share != text:
+    if share.isdecimal() and len(share) <= SHARE_DIGITS and share != text:
         return profile_of(model, int(share)).name
     if model.profile(text) is None and (others := _shares_elsewhere(text)):
         if len(others) > 1:

@@ -37,6 +37,8 @@ from autoscaler.simulation.study.trace_file import (
 
 ARRIVALS, DURATIONS = ("arrival_s", "arrival"), ("duration_s", "duration")
 GIB_MIB = 1024.0
+# No GPU comes near it; more is a slip, or no number at all.
+MOST_MIB = 1e9
 UNITS_MIB: Mapping[str, float] = {
     "mib": 1.0,
     "gib": GIB_MIB,
@@ -137,11 +139,14 @@ class _Reader:
             raise self.file.wrong(line, self.memory, "", "is empty; 0 is for none")
         amount = AMOUNT.fullmatch(text)
         if amount:
-            return float(amount[1]) * PREFIX_BYTES[amount[2].lower().rstrip("b")] / 2**20
-        value = self.file.number(line, record, self.memory)
-        if value is None or value < 0:
-            raise self.file.wrong(line, self.memory, text, "not an amount from 0 on")
-        return value * MEMORIES[self.memory]
+            unit = PREFIX_BYTES[amount[2].lower().rstrip("b")] / 2**20
+            value: float | None = float(amount[1])
+        else:
+            unit, value = MEMORIES[self.memory], self.file.number(line, record, self.memory)
+        if value is None or not 0 <= value * unit <= MOST_MIB:
+            problem = f"not an amount from 0 to {MOST_MIB:,.0f} MiB"
+            raise self.file.wrong(line, self.memory, text, problem)
+        return value * unit
 
     def time_s(
         self, line: int, record: Row, column: str, read: Callable[[str], float]

@@ -173,6 +173,7 @@ def test_jobs_may_come_by_memory_or_from_a_prometheus(folder):
         ("past: [0, 2]", "past: [2, 0]", r":13:7: days: 2:0 are no days"),
         ("past: [0, 2]", "past: [0, 3]", r":13:7: days: days to learn from \(0:3\) and"),
         ("past: [0, 2]", "past: [90, 92]", r"workload: jobs.csv: no job arrived on days 90"),
+        ("first: 7", "first: -1", r":14:16: seeds.first: "),
         ("number: 2", "number: 0", r":14:27: seeds.number: "),
         ("file: own.yaml", "file: none.yaml", r":16:23: policies\[0\].file: .*cannot be read"),
         ("file: own.yaml", "file: jobs.csv", r":16:23: policies\[0\].file: .*jobs.csv"),

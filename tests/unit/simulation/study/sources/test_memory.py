@@ -121,6 +121,8 @@ def test_a_file_with_profiles_in_place_of_memory_is_read_by_them(tmp_path):
         ("arrival,duration,memory\n0,1,\n", r":2: memory = '': is empty"),
         ("arrival,duration,memory\n0,1,1\n0,1,x\n", r":3: memory = 'x': not a number"),
         ("arrival,duration,memory\n0,1,-1\n", r":2: memory = '-1': not an amount from 0"),
+        ("arrival,duration,memory\n0,1,1e308\n", r":2: memory = '1e308': not an amount"),
+        (f"arrival,duration,memory\n0,1,{'9' * 400}Gi\n", r":2: memory = '9+Gi': not an amo"),
         ("arrival,duration,memory\n0,1,90\n", r":2: memory = '90': 92160 MiB: a a100-40gb"),
         ("arrival,duration,memory\n-1,1,1\n", r":2: arrival = '-1': not a number of seconds"),
         ("arrival,duration,memory\nnan,1,1\n", r":2: arrival = 'nan': not a number of sec"),
