@@ -9,8 +9,9 @@ def start() -> int:
     """Run the command; one that is interrupted while it is loaded shows no traceback."""
     try:
         from autoscaler.cli.main import main
+        from autoscaler.cli.standard_output import is_output_open
 
-        return main()
+        return main() if is_output_open() else ExitCode.ERROR
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
 

@@ -15,10 +15,12 @@ import typer
 
 from autoscaler.agent.wiring import new_agent
 from autoscaler.cli.demo import write_file
+from autoscaler.cli.exit_codes import ExitCode
 from autoscaler.cli.main import run_app
 from autoscaler.cli.simulate_report import check_file
 from autoscaler.cli.simulate_run import workers_of
 from autoscaler.cli.simulate_sweep import check_sweep_folder
+from autoscaler.cli.standard_output import is_output_open
 from autoscaler.domain.errors import ConfigError
 from autoscaler.simulation.study.evaluation.kept import OURS, CaseRuns, read_cases, slim
 from autoscaler.simulation.study.evaluation.page import PICTURE, page_of
@@ -143,4 +145,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]) if is_output_open() else ExitCode.ERROR)

@@ -1,6 +1,5 @@
 """The command ``mig-autoscaler``: its parts, and what errors become."""
 
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
@@ -11,6 +10,7 @@ from typer.main import get_command
 
 from autoscaler import __version__
 from autoscaler.cli.exit_codes import ExitCode
+from autoscaler.cli.standard_output import end_output
 from autoscaler.domain.errors import AutoscalerError, ConfigError
 
 NAME = "mig-autoscaler"
@@ -107,11 +107,8 @@ def run_app(app: typer.Typer, arguments: Sequence[str], name: str = NAME) -> int
         return fail(error, ExitCode.INPUT)
     except AutoscalerError as error:
         return fail(error, ExitCode.ERROR)
-    except BrokenPipeError:
-        # The reader of our output went away (``| head``): that is its right. What is
-        # left goes nowhere, or the end of the process would try again and fail.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.OK
+    except OSError as error:
+        return end_output(error)
 
 
 def invoke(app: typer.Typer, arguments: Sequence[str], name: str) -> int:

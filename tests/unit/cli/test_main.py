@@ -61,6 +61,21 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"{\n", b"")
 
 
+@pytest.mark.parametrize("command", ["profiles", "profiles -o json", "--help", "--version"])
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [("> /dev/full", "No space left on device"), (">&-", "it is closed")],
+)
+def test_output_that_cannot_be_written_is_an_error(command, output, words):
+    """A line and a code of its own: a script would take what is missing for nothing."""
+    line = f"{sys.executable} -m autoscaler {command} {output}"
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    told = f"error: standard output cannot be written: {words}\n"
+    assert (done.returncode, done.stderr) == (1, told)
+
+
 def test_validate_tells_good_from_bad(shell, tmp_path):
     """One bad file makes the whole run fail; each is told by itself."""
     good = write_policy(tmp_path, name="good.yaml")
