@@ -57,7 +57,12 @@ def run_simulation(
     document: dict[str, object] = {"runs": told_runs(cases)}
     if notices := notices_of(cases):
         document["notices"] = notices
-    emit(document, outputs.form, draw=lambda out, wide: draw_cases(out, cases, wide=wide))
+    emit(
+        document,
+        outputs.form,
+        draw=lambda out, wide: draw_cases(out, cases, wide=wide),
+        names=[str(case["case"]) for case in cases],
+    )
 
 
 def comparison_of(

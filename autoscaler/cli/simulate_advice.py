@@ -153,4 +153,9 @@ def run_advice(
         parse_policy(text, str(options.write))
         write_file(options.write, text)
         document["written"] = str(options.write)
-    emit(document, form, draw=lambda out, wide: draw_advice(out, document, wide=wide))
+    emit(
+        document,
+        form,
+        draw=lambda out, wide: draw_advice(out, document, wide=wide),
+        names=[str(document["advice"])],
+    )

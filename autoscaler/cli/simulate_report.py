@@ -16,6 +16,14 @@ from autoscaler.domain.policy.policy import policy_hash
 from autoscaler.simulation.study.comparison import CaseResult, Comparison
 from autoscaler.simulation.study.splits import DAY_S, Case
 
+
+def folder_named(text: str) -> Path:
+    """Return a folder; a usage error for no text, which would be taken for this one."""
+    if not text:
+        raise typer.BadParameter("name a folder")
+    return Path(text)
+
+
 ReportOption = Annotated[
     Path | None,
     typer.Option(help="Write a page for a browser; it needs no network.", metavar="FILE"),
@@ -23,7 +31,10 @@ ReportOption = Annotated[
 PngOption = Annotated[
     Path | None,
     typer.Option(
-        "--png", help="Write pictures into a folder (needs matplotlib).", metavar="DIR"
+        "--png",
+        help="Write pictures into a folder (needs matplotlib).",
+        metavar="DIR",
+        parser=folder_named,
     ),
 ]
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from autoscaler.cli.simulate_report import check_folder
+from autoscaler.cli.simulate_report import check_folder, folder_named
 from autoscaler.cli.simulate_run import progress_bar, workers_of
 from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.figures import Json
@@ -26,6 +26,7 @@ SweepOption = Annotated[
         help="Keep each case in this folder, and run only those that are not there yet. A"
         " folder is for one sweep: cases of other inputs are never replaced.",
         metavar="DIR",
+        parser=folder_named,
     ),
 ]
 DaskOption = Annotated[

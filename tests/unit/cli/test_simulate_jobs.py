@@ -199,6 +199,13 @@ def test_a_policy_file_is_compared_under_its_own_name(shell, jobs):
     assert [run["policy"] for run in runs] == ["static-past", "mine"]
 
 
+def test_names_of_cases_are_printed_a_line_each(shell, jobs):
+    """For scripts, as other commands print what they are about."""
+    given = ("--trace", str(jobs / "jobs.csv"), "--load", "0.4,0.6", *QUICK)
+    found = shell.run("simulate", *given, "-o", "name")
+    assert found.out == "jobs.csv profile base load 0.4\njobs.csv profile base load 0.6\n"
+
+
 def test_days_that_reach_beyond_the_jobs_are_told(shell, jobs):
     """They are part of the load, which then comes in fewer days."""
     trace = ("--trace", str(jobs / "jobs.csv"), "--gpus", "1", "--past-days", "0:2")
@@ -294,6 +301,8 @@ def test_options_that_a_scenario_says_are_refused_beside_it(shell, jobs):
         (("--report", "FOLDER"), ExitCode.INPUT, "cannot be written: it is a folder"),
         (("--report", "FOLDER/none/a.html"), ExitCode.INPUT, "there is no folder"),
         (("--png", "FOLDER/own.yaml"), ExitCode.INPUT, "own.yaml: is a file, not a folder"),
+        (("--png", ""), ExitCode.USAGE, "--png': name a folder"),
+        (("--sweep", ""), ExitCode.USAGE, "--sweep': name a folder"),
         (("--sweep", "FOLDER/own.yaml"), ExitCode.INPUT, "own.yaml: is a file, not a folder"),
         (("--sweep", "FOLDER/own.yaml/a"), ExitCode.INPUT, "own.yaml: is a file, not a"),
         (("--recommend", "--write", "FOLDER"), ExitCode.INPUT, "it is a folder"),
