@@ -104,6 +104,7 @@ def conclude(out: Console, run: AutoscaledRun) -> ExitCode:
 def write_file(path: Path, text: str) -> None:
     """Write a file; ConfigError when that cannot be done."""
     try:
-        path.write_text(text, encoding="utf-8")
+        # Names of files need not be text, and reports name files.
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error

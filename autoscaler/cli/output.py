@@ -40,9 +40,16 @@ def console(stderr: bool = False) -> Console:
     # A pipe has no width; a fixed one keeps tables whole instead of folding them at 80.
     width = shutil.get_terminal_size().columns if stream.isatty() else 200
     plain = not stream.isatty() or bool(os.environ.get("NO_COLOR"))
-    # Messages carry paths such as containers[0], which are no markup.
+    # Messages carry paths such as containers[0], which are no markup, and names of files
+    # such as :bomb:.csv, which are no picture.
     return Console(
-        file=stream, width=width, no_color=plain, highlight=False, soft_wrap=plain, markup=False
+        file=stream,
+        width=width,
+        no_color=plain,
+        highlight=False,
+        soft_wrap=plain,
+        markup=False,
+        emoji=False,
     )
 
 

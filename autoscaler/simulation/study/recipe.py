@@ -20,6 +20,11 @@ from autoscaler.simulation.study.splits import (
 USUAL_MODEL = "a100-40gb"
 
 
+def file_text(text: str) -> str:
+    """Return a text as a part of a file's name: what has a meaning there is left out."""
+    return re.sub(r"[^A-Za-z0-9.+_-]+", "-", text)
+
+
 @dataclass(frozen=True, slots=True)
 class CaseRecipe:
     """How a case is made; small, so that it can be handed to another process.
@@ -65,7 +70,7 @@ class CaseRecipe:
         if self.is_drawn:
             parts.append(f"seed-{draw.seed}")
         parts.append(self.peak.replace(":", "x"))
-        return "_".join(re.sub(r"[^A-Za-z0-9.+_-]+", "-", part) for part in parts if part)
+        return "_".join(file_text(part) for part in parts if part)
 
     def fingerprint(self) -> str:
         """Return a short hash of all that the case is made from."""

@@ -1,8 +1,14 @@
 """``simulate``: where jobs come from, which cases they make, and what is refused."""
 
+import html
+import io
+import os
+import sys
+
 import pytest
 
 from autoscaler.cli.exit_codes import ExitCode
+from autoscaler.cli.standard_output import is_output_open
 from tests.commands import Shell
 
 TRACE = "arrival_s,duration_s,profile,mig_count\n" + "".join(
@@ -197,6 +203,23 @@ def test_a_policy_file_is_compared_under_its_own_name(shell, jobs):
     policies = f"static-past,mine={jobs / 'own.yaml'}"
     runs = document(shell, *own, "--load", "0.2", "--policies", policies)["runs"]
     assert [run["policy"] for run in runs] == ["static-past", "mine"]
+
+
+@pytest.mark.parametrize("name", ["a$\\bad{$.csv", os.fsdecode(b"\xff.csv"), ":bomb:.csv"])
+def test_a_file_may_have_any_name(shell, jobs, monkeypatch, name):
+    """It is in the output, on the page and in pictures, as far as it can be printed."""
+    output = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    monkeypatch.setattr(sys, "stdout", output)
+    assert is_output_open()
+    shown = name.encode("utf-8", "backslashreplace").decode()
+    (jobs / name).write_text(TRACE)
+    page, pictures = jobs / "page.html", jobs / "pictures"
+    files = ("--report", str(page), "--png", str(pictures))
+    found = shell.run("simulate", "--trace", str(jobs / name), *QUICK, *files)
+    assert (found.code, found.err) == (0, "")
+    assert shown in output.buffer.getvalue().decode()
+    assert html.escape(shown) in page.read_text()
+    assert len(list(pictures.iterdir())) == 3
 
 
 def test_names_of_cases_are_printed_a_line_each(shell, jobs):

@@ -8,10 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
+from autoscaler.adapters.yaml_tree import printable
 from autoscaler.simulation.colors import EMPTY, TEXT, color_of
 from autoscaler.simulation.study.comparison import CaseResult
 from autoscaler.simulation.study.contrast import MARK
 from autoscaler.simulation.study.outcome import Outcome
+from autoscaler.simulation.study.recipe import file_text
 from autoscaler.simulation.study.report.curves import queue_curves
 from autoscaler.simulation.study.report.look import GAP, MOST_GPUS, TIME, policy_color
 from autoscaler.simulation.study.report.points import RatioPoint, ratio_points
@@ -44,7 +46,7 @@ def draw_study(results: Sequence[CaseResult], folder: Path) -> tuple[Path, ...]:
     """
     files = []
     for policy, points in ratio_points(results).items():
-        files.append(folder / f"ratios-{policy}.png")
+        files.append(folder / f"ratios-{file_text(policy)}.png")
         draw_ratios(points, files[-1], policy=policy)
     for name, result in zip(_names(results), results, strict=True):
         files.append(folder / f"{name}-waits.png")
@@ -53,7 +55,7 @@ def draw_study(results: Sequence[CaseResult], folder: Path) -> tuple[Path, ...]:
         draw_queues(result, files[-1])
         for outcome in result.outcomes:
             if gpus_of(outcome):
-                files.append(folder / f"{name}-layout-{outcome.policy}.png")
+                files.append(folder / f"{name}-layout-{file_text(outcome.policy)}.png")
                 draw_layout(outcome, result.case, files[-1])
     return tuple(files)
 
@@ -88,7 +90,7 @@ def draw_ratios(points: Sequence[RatioPoint], path: Path, *, policy: str) -> Non
             loads,
             ratios,
             yerr=bars,
-            label=line,
+            label=_plain_text(line),
             color=policy_color(place),
             marker="o",
             markersize=4,
@@ -96,7 +98,9 @@ def draw_ratios(points: Sequence[RatioPoint], path: Path, *, policy: str) -> Non
             linewidth=1.4,
         )
     axes.set_xlabel("load")
-    axes.set_ylabel(f"mean completion of {policy},\nas a multiple of that of {MARK}")
+    axes.set_ylabel(
+        f"mean completion of {_plain_text(policy)},\nas a multiple of that of {MARK}"
+    )
     axes.set_ylim(bottom=0.0)
     axes.legend(frameon=False)
     _save(figure, path)
@@ -113,7 +117,7 @@ def draw_waits(result: CaseResult, path: Path) -> None:
     axes.set_yscale("log")
     axes.set_xticks(range(len(groups)), groups)
     axes.set_ylabel("waiting time, s: mean (bar), p95 (tick)")
-    axes.set_title(result.case.name, fontsize=9, loc="left")
+    axes.set_title(_plain_text(result.case.name), fontsize=9, loc="left")
     figure.legend(frameon=False, ncols=min(4, len(table)), loc="outside lower right")
     _save(figure, path)
 
@@ -124,7 +128,7 @@ def _bars(
     width, color = look
     means = [wait_height(cell.mean_s) for cell in standing.cells]
     tails = [wait_height(cell.p95_s) for cell in standing.cells]
-    axes.bar(left, means, width * 0.9, color=color, label=standing.outcome.policy)
+    axes.bar(left, means, width * 0.9, color=color, label=_plain_text(standing.outcome.policy))
     axes.hlines(
         tails,
         [x - width * 0.4 for x in left],
@@ -150,7 +154,7 @@ def draw_queues(result: CaseResult, path: Path) -> None:
             steps = thinned(curves[name], MOST_POINTS)
             days = [at_s / DAY_S for at_s in (*steps.times_s, steps.end_s)]
             values = [*steps.values, steps.values[-1]]
-            color, label = policy_color(place), outcome.policy
+            color, label = policy_color(place), _plain_text(outcome.policy)
             axes.step(days, values, where="post", color=color, linewidth=1.1, label=label)
     for axes, name in zip(panels, names, strict=True):
         _plain(axes)
@@ -184,7 +188,7 @@ def draw_layout(outcome: Outcome, case: Case, path: Path) -> None:
     half = case.model.memory_slices / 2
     axes.set_yticks([top + half for top in rows.values()], [gpu_text(gpu) for gpu in gpus])
     axes.set_xlabel(TIME)
-    axes.set_title(f"{case.name}, {outcome.policy}", fontsize=9, loc="left")
+    axes.set_title(_plain_text(f"{case.name}, {outcome.policy}"), fontsize=9, loc="left")
     figure.legend(frameon=False, ncols=max(1, len(profiles)), loc="outside lower right")
     _save(figure, path)
 
@@ -207,6 +211,11 @@ def _plain(axes: Axes) -> None:
     axes.grid(color=EMPTY)
     axes.set_axisbelow(True)
     axes.tick_params(labelsize=8)
+
+
+def _plain_text(text: str) -> str:
+    """Return a text as it is for who takes dollar signs for formulas, as the library does."""
+    return printable(text).replace("$", r"\$")
 
 
 def _save(figure: Figure, path: Path) -> None:
