@@ -57,7 +57,8 @@ def complaints(
             inner = details["ctx"]["problems"]
             found += [Problem((*path, *p.path), p.message) for p in inner]
         else:
-            found.append(Problem(path, sentence(details, known_keys(schema, path[:-1]), zones)))
+            keys = known_keys(schema, path[:-1], data)
+            found.append(Problem(path, sentence(details, keys, zones)))
     return tuple(found)
 
 
@@ -111,17 +112,22 @@ def sentence(details: ErrorDetails, keys: list[str], zones: Collection[str]) -> 
         "finite_number": f"must be a finite number, not {shown(given)}",
         "too_short": "must not be empty",
         "string_too_short": "must not be empty",
+        "union_tag_not_found": f"must say its {ctx.get('discriminator', '')}".replace("'", ""),
+        "union_tag_invalid": _not_allowed(ctx.get("tag"), ctx.get("expected_tags", "")),
         "string_too_long": f"must have at most {ctx.get('max_length')} characters",
     }
     return bounds.get(kind, details["msg"].removeprefix("Value error, "))
 
 
-def known_keys(schema: Schema, path: Path) -> list[str]:
-    """Return the keys that a schema allows in the mapping at a path."""
-    places = list(_forms(schema, schema))
+def known_keys(schema: Schema, path: Path, data: object) -> list[str]:
+    """Return the keys that a schema allows in the mapping at a path of some data."""
+    places = list(_forms(schema, schema, data))
     for part in path:
-        places = list(_below(places, part, schema))
-    return [key for place in places for key in place.get("properties", {})]
+        data = _children(data).get(part)
+        places = [
+            form for inner in _below(places, part) for form in _forms(inner, schema, data)
+        ]
+    return list(dict.fromkeys(key for own in places for key in own.get("properties", {})))
 
 
 def _not_allowed(given: object, expected: str) -> str:
@@ -145,7 +151,7 @@ def _hint(kind: str, given: object) -> str:
     return ""
 
 
-def _below(places: Iterable[Schema], part: str | int, root: Schema) -> Iterator[Schema]:
+def _below(places: Iterable[Schema], part: str | int) -> Iterator[Schema]:
     """Yield the parts of a schema that describe what is at a key or index."""
     for place in places:
         if isinstance(part, int):
@@ -153,14 +159,17 @@ def _below(places: Iterable[Schema], part: str | int, root: Schema) -> Iterator[
         else:
             inner = place.get("properties", {}).get(part, place.get("additionalProperties"))
         if isinstance(inner, dict):
-            yield from _forms(inner, root)
+            yield inner
 
 
-def _forms(place: Schema, root: Schema) -> Iterator[Schema]:
-    """Yield a schema with references followed and alternatives listed."""
-    if "$ref" in place:
-        yield from _forms(root["$defs"][place["$ref"].rpartition("/")[2]], root)
+def _forms(place: Schema, root: Schema, data: object) -> Iterator[Schema]:
+    """Yield a schema with references followed, and of its alternatives those for some data."""
+    told = place.get("discriminator", {})
+    kind = _children(data).get(told.get("propertyName"))
+    ref = place.get("$ref", told.get("mapping", {}).get(str(kind)))
+    if ref is not None:
+        yield from _forms(root["$defs"][ref.rpartition("/")[2]], root, data)
         return
     yield place
     for form in (*place.get("anyOf", ()), *place.get("oneOf", ())):
-        yield from _forms(form, root)
+        yield from _forms(form, root, data)

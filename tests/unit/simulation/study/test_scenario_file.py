@@ -193,6 +193,32 @@ def test_what_is_wrong_is_said_with_its_place(folder, old, new, words):
         load(folder, SCENARIO.replace(old, new))
 
 
+def test_a_key_of_another_workload_is_told_with_those_of_its_own(folder):
+    """Each kind has its own; one that is meant is among them or not at all."""
+    text = "workload: {synthetic: [{kind: ci, busyGpus: 4}]}\n"
+    keys = "kind, pushesPerHour, jobsPerPush, startHour, endHour, idle, medianRun, spread, mix"
+    told = (
+        rf"synthetic\[0\].busyGpus: is not a key here; allowed: {keys}, nightly, nightlyHour$"
+    )
+    with pytest.raises(ConfigError, match=told):
+        load(folder, SCENARIO.partition("fleet:")[0] + text)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "told"),
+    [
+        ("{kind: [ci], x: 1}", ""),
+        ("{x: 1}", "must say its kind"),
+        ("{kind: cy}", "'cy' is not allowed; allowed: diurnal, ci, inference"),
+    ],
+)
+def test_a_workload_of_no_known_kind_is_refused(folder, drawn, told):
+    """In the words of the form, whatever stands where its kind should."""
+    head = SCENARIO.partition("fleet:")[0]
+    with pytest.raises(ConfigError, match=rf":4:24: workload.synthetic\[0\]: {told}"):
+        load(folder, f"{head}workload: {{synthetic: [{drawn}]}}\n")
+
+
 def test_jobs_come_from_one_place(folder):
     """Neither none nor two; a peak that nobody has cannot be announced."""
     for text, words in (
