@@ -26,21 +26,25 @@ class CsvFile:
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         """Yield the rows with the line each ends on."""
-        rows = csv.DictReader(io.StringIO(self.text, newline=""), strict=True)
+        records = csv.reader(io.StringIO(self.text, newline=""), strict=True)
+        next(records, None)
         while True:
+            # Where a quote that nobody closes was opened, not where the file ends.
+            first = records.line_num + 1
             try:
-                row = next(rows)
+                fields = next(records)
             except StopIteration:
                 return
             except csv.Error as error:
+                raise ConfigError(f"{self.path}:{first}: is not CSV: {error}") from error
+            if not fields:
+                continue
+            line = records.line_num
+            if len(fields) != len(self.columns):
                 raise ConfigError(
-                    f"{self.path}:{rows.line_num}: is not CSV: {error}"
-                ) from error
-            if None in row or None in row.values():
-                raise ConfigError(
-                    f"{self.path}:{rows.line_num}: has another number of fields than line 1"
+                    f"{self.path}:{line}: has another number of fields than line 1"
                 )
-            yield rows.line_num, row
+            yield line, dict(zip(self.columns, fields, strict=True))
 
     def lacks(self, name: str) -> ConfigError:
         """Return the error for a column that is not there."""
@@ -83,9 +87,7 @@ def read_csv(path: str | Path) -> CsvFile:
     name = str(path)
     text = _text(name)
     try:
-        columns = tuple(
-            csv.DictReader(io.StringIO(text, newline=""), strict=True).fieldnames or ()
-        )
+        columns = tuple(next(csv.reader(io.StringIO(text, newline=""), strict=True), ()))
     except csv.Error as error:
         raise ConfigError(f"{name}:1: is not CSV: {error}") from error
     twice = sorted({column for column in columns if columns.count(column) > 1})

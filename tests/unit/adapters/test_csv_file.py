@@ -47,7 +47,11 @@ def test_a_field_is_a_number_or_empty(tmp_path):
         (b"a\n\xff\n", "is not UTF-8"),
         (gzip.compress(b"a\n1\n", mtime=0)[:-9], "cannot be read"),
         (gzip.compress(b"a\n1\n", mtime=0)[:12] + b"\xff" * 20, "cannot be read"),
-        (b'a\n"1\n', "is not CSV"),
+        (b'a\n"1\n', ":2: is not CSV: unexpected end of data"),
+        (b'a\n1\n\n"2\n3\n', ":4: is not CSV: unexpected end of data"),
+        (b"a\n" + b"1" * 200_000, ":2: is not CSV: field larger than field limit"),
+        (b'"a\n', ":1: is not CSV"),
+        (b"a,b\n1,2\n\n\n1\n", ":5: has another number of fields than line 1"),
         (b"a,b\n1\n", ":2: has another number of fields than line 1"),
     ],
 )
