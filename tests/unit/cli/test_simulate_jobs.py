@@ -222,6 +222,15 @@ def test_a_file_may_have_any_name(shell, jobs, monkeypatch, name):
     assert len(list(pictures.iterdir())) == 3
 
 
+@pytest.mark.parametrize("option", ["--trace", "--from-jobs"])
+def test_a_pipe_is_refused(shell, jobs, option):
+    """Jobs are read more than once, and a pipe is empty then."""
+    os.mkfifo(jobs / "pipe")
+    found = shell.run("simulate", option, str(jobs / "pipe"), "--gpus", "2", *QUICK)
+    assert found.code == ExitCode.INPUT
+    assert "pipe: is no regular file; jobs are read more than once" in found.err
+
+
 def test_names_of_cases_are_printed_a_line_each(shell, jobs):
     """For scripts, as other commands print what they are about."""
     given = ("--trace", str(jobs / "jobs.csv"), "--load", "0.4,0.6", *QUICK)

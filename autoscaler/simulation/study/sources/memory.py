@@ -23,6 +23,7 @@ from autoscaler.simulation.study.sources.source import (
     TraceFile,
     hash_of,
     hash_of_file,
+    require_regular,
 )
 from autoscaler.simulation.study.trace_file import (
     LATEST_S,
@@ -87,6 +88,7 @@ class MemoryJobs:
 
 def jobs_of(path: Path) -> JobSource:
     """Return the jobs of a CSV by memory, or by profile where it has no column of memory."""
+    require_regular(path)
     file = read_csv(path)
     if any(name in file.columns for name in MEMORIES):
         return MemoryJobs(path)

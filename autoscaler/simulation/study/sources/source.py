@@ -88,6 +88,13 @@ def hash_of_file(path: Path) -> str:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
 
 
+def require_regular(path: Path) -> None:
+    """Refuse a pipe: jobs are read again by each process, and to tell what is kept."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ConfigError(f"{path}: is no regular file; jobs are read more than once")
+
+
 def trace_file(path: Path, column: str = "") -> TraceFile:
     """Return a trace in a file, by its first usual column where none is named."""
+    require_regular(path)
     return TraceFile(path, column or column_of(read_csv(path)))
