@@ -1,5 +1,6 @@
 """Work on a Dask cluster, through the executor that its client offers."""
 
+import asyncio
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -46,10 +47,15 @@ def _client(address: str, timeout_s: float) -> "Client":
                 self.close()
                 raise
 
+        async def _start(self, **settings: object) -> object:
+            # The library waits without end for an answer of whoever has accepted.
+            return await asyncio.wait_for(super()._start(**settings), timeout_s + 1)
+
     try:
         return ClosedUnlessStarted(address, timeout=timeout_s, set_as_default=False)
     # TLS without a certificate is a type error.
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{address!r} is no address of a Dask cluster: {error}") from error
     except OSError as error:
-        raise Unavailable(f"no Dask cluster answers at {address}: {error}") from error
+        reason = str(error) or "nothing came in time"
+        raise Unavailable(f"no Dask cluster answers at {address}: {reason}") from error

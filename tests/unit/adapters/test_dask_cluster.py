@@ -39,6 +39,17 @@ def test_an_address_that_is_none_is_refused():
         pass
 
 
+def test_a_server_that_is_no_cluster_is_an_error():
+    """It accepts, as that of a page would, and says nothing."""
+    with socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        told = pytest.raises(Unavailable, match=f"no Dask cluster answers at {address}")
+        with told, dask_pool(address, timeout_s=0.3):
+            pass
+
+
 @pytest.mark.parametrize("address", ["foo", "tls://127.0.0.1:1"])
 def test_a_process_ends_at_once_after_a_wrong_address(address):
     """With a line, and no word of the library about a client that it cannot close."""
