@@ -18,6 +18,8 @@ from autoscaler.simulation.study.splits import (
 
 # Names of cases leave this one out.
 USUAL_MODEL = "a100-40gb"
+# Of a name; file systems take 255 letters, and what follows needs some of them.
+LONGEST = 160
 
 
 def file_text(text: str) -> str:
@@ -70,7 +72,8 @@ class CaseRecipe:
         if self.is_drawn:
             parts.append(f"seed-{draw.seed}")
         parts.append(self.peak.replace(":", "x"))
-        return "_".join(file_text(part) for part in parts if part)
+        text = "_".join(file_text(part) for part in parts if part)
+        return text if len(text) <= LONGEST else f"{text[:LONGEST]}-{hash_of(text)}"
 
     def fingerprint(self) -> str:
         """Return a short hash of all that the case is made from."""

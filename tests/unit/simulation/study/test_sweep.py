@@ -53,6 +53,12 @@ def test_each_case_has_a_file_of_its_own(entries):
     first = entries[0].recipe
     drawn = replace(first, draw=replace(first.draw, split=Split.RESAMPLED, seed=7))
     assert drawn.label == "jobs.csv_profile_resampled_0.4_seed-7"
+    long = [
+        replace(first, peak="; ".join(["3g:2.5"] * 30 + [own])).label
+        for own in ("1g:2", "2g:2")
+    ]
+    assert len(set(long)) == 2
+    assert max(map(len, long)) < 200
     assert replace(first, peak="3g+7g:2.5").label.endswith("0.4_seed-1_3g+7gx2.5")
 
 
