@@ -33,8 +33,6 @@ from autoscaler.simulation.study.splits import DAY_S, Case
 from autoscaler.simulation.workload import NAMESPACE, Task
 from autoscaler.simulation.world import World, WorldSettings
 
-# A Monday at midnight UTC, like the first day of most calendars.
-START_S = 1_893_456_000.0 - 86_400.0
 BRING_UP_S = 900.0
 LOOP_NAMESPACE = "mig-autoscaler"
 # Finished pods are gone soon: they are of no interest here.
@@ -154,7 +152,7 @@ def run_embedded(
     world = World(
         fleet_of(case, settings),
         WorldSettings(
-            START_S,
+            case.start_s,
             namespaces=namespaces,
             bring_up_s=BRING_UP_S,
             finished_ttl_s=FINISHED_TTL_S,
@@ -170,12 +168,12 @@ def run_embedded(
     if prepare is not None:
         prepare(world)
     jobs = case.present.jobs
-    world.submit(_task(job) for job in jobs)
-    placements = Placements(world, START_S)
+    world.submit(_task(job, case.start_s) for job in jobs)
+    placements = Placements(world, case.start_s)
     world.engine.add(placements)
     pace = _add_loop(world, case, settings, closing)
     last_s = max((job.arrival_s for job in jobs), default=0.0)
-    end_s = START_S + max(case.present.span_s, last_s)
+    end_s = case.start_s + max(case.present.span_s, last_s)
     world.run_until(end_s)
     while _open(world, len(jobs)) and world.clock.now_s() < end_s + PATIENCE_S:
         world.run_for(DAY_S)
@@ -199,10 +197,10 @@ def fleet_of(case: Case, settings: EmbeddedSettings) -> Fleet:
     return Fleet(tuple(groups))
 
 
-def _task(job: StudyJob) -> Task:
+def _task(job: StudyJob, start_s: float) -> Task:
     return Task(
         name=f"job-{job.number:06d}",
-        arrival_s=START_S + job.arrival_s,
+        arrival_s=start_s + job.arrival_s,
         run_s=job.run_s,
         requests=Counts({resource_name(job.profile): 1}),
         priority_class=f"priority-{job.priority}" if job.priority else "",
@@ -216,7 +214,7 @@ def _add_loop(
     if policy is None:
         return None
     earlier = [replace(j, arrival_s=j.arrival_s - case.past.span_s) for j in case.past.jobs]
-    past = KnownPast(START_S, earlier, case.present.jobs, lambda: _ends_of(world))
+    past = KnownPast(case.start_s, earlier, case.present.jobs, lambda: _ends_of(world))
     client = world.client(LOOP_NAMESPACE)
     # The node agent says itself who holds what.
     metrics = SeenMetrics(world) if settings.driver is Driver.MIG_MANAGER else None
@@ -236,7 +234,7 @@ def _add_loop(
 def _ends_of(world: World) -> dict[int, float]:
     """Return the ends of the jobs that are over, in seconds of the run."""
     return {
-        _number_of(pod): pod.ended_s - START_S
+        _number_of(pod): pod.ended_s - world.settings.start_s
         for pod in world.observer.pods
         if pod.outcome == "Succeeded" and pod.ended_s is not None
     }
@@ -257,8 +255,8 @@ def _times(
     pods: dict[int, list[PodTimes]] = {}
     for pod in world.observer.pods:
         pods.setdefault(_number_of(pod), []).append(pod)
-    places = placements.places
-    return tuple(_times_of(job, pods.get(job.number, []), places) for job in jobs)
+    start_s, places = world.settings.start_s, placements.places
+    return tuple(_times_of(job, pods.get(job.number, []), places, start_s) for job in jobs)
 
 
 def _outcome(
@@ -277,7 +275,10 @@ def _outcome(
 
 
 def _times_of(
-    job: StudyJob, pods: Sequence[PodTimes], places: Mapping[tuple[str, str], Place]
+    job: StudyJob,
+    pods: Sequence[PodTimes],
+    places: Mapping[tuple[str, str], Place],
+    run_start_s: float,
 ) -> JobTimes:
     """Return the life of a job from those of its pods; the last one counts."""
     if not pods:
@@ -287,8 +288,8 @@ def _times_of(
     lost_s = sum(p.ended_s - p.started_s for p in earlier if p.ended_s and p.started_s)
     return JobTimes(
         job,
-        start_s=None if last.started_s is None else round(last.started_s - START_S, 3),
-        end_s=round(last.ended_s - START_S, 3) if is_over and last.ended_s else None,
+        start_s=None if last.started_s is None else round(last.started_s - run_start_s, 3),
+        end_s=round(last.ended_s - run_start_s, 3) if is_over and last.ended_s else None,
         profile=job.profile if last.started_s is not None else "",
         place=places.get((last.namespace, last.name), (last.node, "")),
         restarts=len(earlier),

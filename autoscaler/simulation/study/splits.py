@@ -10,6 +10,7 @@ from statistics import median
 
 from autoscaler.domain.errors import ConfigError, LoadError
 from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.simulation.study.dates import MONDAY_S, start_of
 from autoscaler.simulation.study.jobs import StudyJob, slices_of, work_of
 from autoscaler.simulation.study.trace_file import Trace, profiles_of
 
@@ -127,6 +128,8 @@ class Case:
         What a reader of results must know.
     announced
         What a policy is told of the time to come, in seconds of the run.
+    start_s
+        Epoch second at which the run begins, so that weekdays are those of the jobs.
     """
 
     name: str
@@ -138,6 +141,7 @@ class Case:
     seed: int = 0
     notices: tuple[str, ...] = ()
     announced: tuple[Announcement, ...] = ()
+    start_s: float = MONDAY_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +203,8 @@ def build_case(trace: Trace, column: str, model: GpuModel, draw: Draw) -> Case:
     if is_drawn:
         name += f" seed {draw.seed}"
     notices = (*trace.notices, *idle_days(trace, past_days), *idle_days(trace, present_days))
-    return Case(name, model, gpus, load, past, present, draw.seed, notices)
+    start_s = start_of(trace.zero_s, present_days.first * DAY_S)
+    return Case(name, model, gpus, load, past, present, draw.seed, notices, start_s=start_s)
 
 
 def usual_load(are_own: bool, gpus: int | None) -> float | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from autoscaler.adapters.csv_file import CsvFile, Row, read_csv
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.profile import GpuModel, load_models
+from autoscaler.simulation.study.dates import zero_of
 from autoscaler.simulation.study.jobs import profile_of
 
 OPENB = "openb_pods.csv.gz"
@@ -64,6 +65,8 @@ class Trace:
         What a reader of results must know about the jobs.
     days
         Whole days that it covers from day 0 on, where that is known.
+    zero_s
+        Epoch second of its zero; ``None`` where days count from one that nobody knows.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Trace:
     is_drawn: bool = False
     notices: tuple[str, ...] = ()
     days: int | None = None
+    zero_s: float | None = None
 
 
 def shipped_trace(name: str = OPENB) -> Path:
@@ -113,7 +117,14 @@ def read_trace(path: Path, column: str) -> Trace:
         rows.append(TraceRow(arrival_s, run_s, record[chosen].strip(), count, line=line))
     if not rows:
         raise ConfigError(f"{path}: no row has a duration and a value of {chosen}")
-    return Trace(path.name, in_order(rows), notices=left_out(path, skipped, NO_DURATION))
+    return trace_of(path, rows, left_out(path, skipped, NO_DURATION))
+
+
+def trace_of(path: Path, rows: Iterable[TraceRow], notices: tuple[str, ...]) -> Trace:
+    """Return the trace of a file with at least one job; late times are dates."""
+    ordered = in_order(rows)
+    zero_s = zero_of(ordered[0].arrival_s)
+    return Trace(path.name, ordered, notices=notices, zero_s=zero_s)
 
 
 def left_out(path: Path, number: int, why: str) -> tuple[str, ...]:

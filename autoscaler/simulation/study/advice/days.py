@@ -61,7 +61,12 @@ def halves_of(case: Case) -> Halves:
     proving = Work(numbered(after), case.present.span_s - at_s)
     return Halves(
         replace(case, present=choosing),
-        replace(case, past=joined(case.past, choosing), present=proving),
+        replace(
+            case,
+            past=joined(case.past, choosing),
+            present=proving,
+            start_s=case.start_s + at_s,
+        ),
     )
 
 

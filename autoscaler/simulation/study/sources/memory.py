@@ -32,8 +32,8 @@ from autoscaler.simulation.study.trace_file import (
     Trace,
     TraceRow,
     count_of,
-    in_order,
     left_out,
+    trace_of,
 )
 
 ARRIVALS, DURATIONS = ("arrival_s", "arrival"), ("duration_s", "duration")
@@ -121,7 +121,7 @@ def _read(path: Path, model: GpuModel) -> Trace:
         *left_out(path, without_gpu, "need no GPU memory"),
         *left_out(path, unfinished, NO_DURATION),
     )
-    return Trace(path.name, in_order(rows), notices=notices)
+    return trace_of(path, rows, notices)
 
 
 @dataclass(frozen=True, slots=True)

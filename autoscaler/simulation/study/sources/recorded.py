@@ -28,11 +28,20 @@ STEP_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """Jobs that were read out of metrics already."""
+    """Jobs that were read out of metrics already.
+
+    Parameters
+    ----------
+    rows
+        By arrival.
+    zero_s
+        Epoch second from which arrivals count.
+    """
 
     name: str
     rows: tuple[TraceRow, ...]
     notices: tuple[str, ...] = ()
+    zero_s: float | None = None
 
     @property
     def column(self) -> str:
@@ -45,11 +54,11 @@ class Recorded:
 
     def read(self, model: GpuModel) -> Trace:
         """Return the jobs."""
-        return Trace(self.name, self.rows, notices=self.notices)
+        return Trace(self.name, self.rows, notices=self.notices, zero_s=self.zero_s)
 
     def fingerprint(self) -> str:
         """Return a hash of the jobs."""
-        return hash_of(self.rows)
+        return hash_of(self.rows, self.zero_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +103,8 @@ def recorded(past: PastDemand, name: str, model: GpuModel, reach: Reach) -> Reco
         span = format_duration(grid.end_s - grid.start_s)
         raise ConfigError(f"{name}: no request for a GPU is known in the last {span}")
     told = history.notices if reach.pool else ()
-    return Recorded(name, in_order(rows), (*told, *_missing(history, reach.pool)))
+    notices = (*told, *_missing(history, reach.pool))
+    return Recorded(name, in_order(rows), notices, grid.start_s)
 
 
 def _rows(history: DemandHistory, pool: str, model: GpuModel) -> Iterator[TraceRow]:

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.simulation.study.dates import MONDAY_S
 from autoscaler.simulation.study.sources.diurnal import Diurnal
 from autoscaler.simulation.study.sources.inference import InferenceFleet
 from autoscaler.simulation.study.sources.pipelines import Pipelines
@@ -66,7 +67,13 @@ class Synthetic:
             raise ConfigError(f"{self.name}: no job came in {self.days} days")
         notice = f"{self.name}: jobs are drawn, not recorded"
         return Trace(
-            self.name, in_order(rows), is_drawn=True, notices=(notice,), days=self.days
+            self.name,
+            in_order(rows),
+            is_drawn=True,
+            notices=(notice,),
+            days=self.days,
+            # The rhythm of weeks is drawn from a Monday on.
+            zero_s=MONDAY_S,
         )
 
     def fingerprint(self) -> str:

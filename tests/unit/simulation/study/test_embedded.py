@@ -1,5 +1,6 @@
 """Cases on the embedded cluster, with the light simulator as the oracle."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,14 +9,14 @@ import pytest
 from autoscaler.adapters.policy_file import load_policy
 from autoscaler.agent.wiring import new_agent
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.policy.policy import Driver
+from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.planning.past.demand_history import Grid
 from autoscaler.ports import PODS
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.controllers.pods import uid_of
 from autoscaler.simulation.study.checks import problems_of
+from autoscaler.simulation.study.dates import MONDAY_S
 from autoscaler.simulation.study.embedded import (
-    START_S,
     EmbeddedSettings,
     fleet_of,
     run_embedded,
@@ -25,12 +26,17 @@ from autoscaler.simulation.study.light import play
 from autoscaler.simulation.study.players import Exact
 from autoscaler.simulation.study.policies import with_driver
 from autoscaler.simulation.study.splits import DAY_S, Case, Work
-from autoscaler.simulation.study.unthrottled import unthrottled
+from autoscaler.simulation.study.unthrottled import UNTHROTTLED, unthrottled
 from tests.studies import MODEL, ONE, THREE, WHOLE, fleet, jobs
 
 # To be bound, start and be seen to have ended; longer than any of the delays drawn.
 POD_S = 5.0
-UNTHROTTLED = Path("simulations/policies/unthrottled.yaml")
+FILE = Path("simulations/policies/unthrottled.yaml")
+# 2026-01-02, a Friday.
+FRIDAY_S = 20_455 * DAY_S
+FRIDAYS = {
+    "windows": [{"days": ["fri"], "start": "00:00", "end": "24:00"}],
+}
 
 
 def case_of(*rows, gpus=2, past=((0.0, 300.0, WHOLE),)):
@@ -67,7 +73,7 @@ def test_an_instance_that_the_world_loses_is_noticed():
             world.devices.of("gpu-001").stop(world.clock.now_s())
             world.devices.touch("gpu-001")
 
-        world.engine.call_at(START_S + 100, lose)
+        world.engine.call_at(MONDAY_S + 100, lose)
 
     case = case_of((0, 600, WHOLE), gpus=1)
     outcome = run_embedded("static", case, settings({WHOLE: 1}), plan)
@@ -84,7 +90,7 @@ def test_a_double_booking_in_the_world_is_noticed():
                 manager.free(uid_of(pod))
 
         for turn in range(12):
-            world.engine.call_at(START_S + 60 * turn + 30, forget)
+            world.engine.call_at(MONDAY_S + 60 * turn + 30, forget)
 
     rows = [(60.0 * k, 700.0, ONE) for k in range(7)]
     case = case_of(*rows, gpus=1)
@@ -130,8 +136,8 @@ def test_what_the_loop_complains_of_is_counted():
             lambda request: request.is_mutating and request.kind.plural == "leases",
             times=None,
         )
-        world.engine.call_at(START_S, lambda: world.store.faults.add(down))
-        world.engine.call_at(START_S + 3600, world.store.faults.clear)
+        world.engine.call_at(MONDAY_S, lambda: world.store.faults.add(down))
+        world.engine.call_at(MONDAY_S + 3600, world.store.faults.clear)
 
     case = case_of((0, 600, THREE), (0, 600, THREE), gpus=1)
     own = settings({WHOLE: 1}, policy=unthrottled())
@@ -200,4 +206,17 @@ def test_the_past_grows_with_the_run():
 
 def test_the_policy_of_studies_is_the_one_in_the_file():
     """So that people can read and change what studies use."""
-    assert load_policy(UNTHROTTLED).policy == unthrottled()
+    assert load_policy(FILE).policy == unthrottled()
+
+
+def test_a_run_begins_on_the_date_of_its_jobs():
+    """On a Friday a window of Fridays is open at once; on the day before one waits for it."""
+    disruption = {**UNTHROTTLED["disruption"], **FRIDAYS}
+    policy = Policy.model_validate_json(json.dumps({**UNTHROTTLED, "disruption": disruption}))
+    case = case_of((0, 600, THREE), (0, 600, THREE), gpus=1)
+    own = settings({WHOLE: 1}, policy=policy)
+    dated = run_embedded("a", replace(case, start_s=FRIDAY_S), own)
+    assert problems_of(dated, case) == []
+    assert max(t.start_s for t in dated.jobs) < 600
+    early = run_embedded("a", replace(case, start_s=FRIDAY_S - 7200), own)
+    assert 7200 < min(t.start_s for t in early.jobs) < 7800

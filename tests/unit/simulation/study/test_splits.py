@@ -5,6 +5,9 @@ import re
 import pytest
 
 from autoscaler.domain.errors import ConfigError
+from autoscaler.simulation.study.dates import MONDAY_S
+from autoscaler.simulation.study.sources.memory import jobs_of
+from autoscaler.simulation.study.sources.synthetic import synthetic_named
 from autoscaler.simulation.study.splits import (
     DAY_S,
     Days,
@@ -187,3 +190,36 @@ def test_odd_wishes_are_refused():
     far = Draw(Split.BASE, 0.5, division=Division(Days(115, 134), Days(900, 901)))
     with pytest.raises(ConfigError, match="no job arrived on days 900 to 901"):
         build_case(read_trace(shipped_trace(), SHARE), SHARE, MODEL, far)
+
+
+FRIDAY = 20_455
+"""2026-01-02 in days since 1970."""
+
+
+@pytest.mark.parametrize("moment", ["2026-01-0{}T09:00:00Z", "{}"])
+def test_a_run_begins_on_the_first_day_that_is_judged(tmp_path, moment):
+    """Where jobs have dates, written out or as seconds since 1970."""
+    path = tmp_path / "jobs.csv"
+    days = range(1, 5)
+    times = [
+        moment.format(day if "T" in moment else int((FRIDAY - 2 + day) * DAY_S)) for day in days
+    ]
+    path.write_text("arrival,duration,memory\n" + "".join(f"{at},60,4\n" for at in times))
+    division = Division(Days(FRIDAY - 1, FRIDAY), Days(FRIDAY, FRIDAY + 2))
+    draw = Draw(Split.BASE, None, division=division, gpus=1)
+    built = build_case(jobs_of(path).read(MODEL), "memory", MODEL, draw)
+    assert built.start_s == FRIDAY * DAY_S
+
+
+def test_drawn_jobs_keep_their_weekday():
+    """Day 0 is drawn as a Monday, so day 16 is a Wednesday."""
+    trace = synthetic_named("ci").read(MODEL)
+    first = usual_days(trace)[1].first
+    built = build_case(trace, "drawn", MODEL, Draw(Split.BASE, 0.5))
+    assert first == 16
+    assert built.start_s == MONDAY_S + first * DAY_S
+
+
+def test_days_since_nobody_knows_when_are_judged_from_a_monday_on():
+    """As the traces that are shipped are."""
+    assert case(SHARE, 0.5).start_s == MONDAY_S

@@ -38,6 +38,7 @@ def test_later_days_prove_and_learn_from_all_before():
     assert [job.run_s for job in halves.proving.past.jobs] == [10, 11, 60, 61, 62]
     assert halves.proving.past.span_s == 5 * DAY_S
     assert halves.choosing.gpus == halves.proving.gpus == case.gpus
+    assert halves.proving.start_s == halves.choosing.start_s + 3 * DAY_S
 
 
 def test_too_few_days_are_refused():

@@ -74,6 +74,13 @@ def test_requests_become_jobs_with_their_arrival_and_their_run_time():
     ]
 
 
+def test_days_are_those_of_the_calendar():
+    """So that the weekday of each is known: the first point is a midnight of UTC."""
+    cluster = Cluster(3 * DAY_S + 6 * 3600.0)
+    cluster.pod("a", HALF, (3 * DAY_S, 3 * DAY_S, 3 * DAY_S + 3600.0))
+    assert cluster.jobs().read(MODEL).zero_s == 0.0
+
+
 def test_a_request_for_several_instances_is_as_many_jobs():
     """As the jobs of any trace are."""
     cluster = Cluster(6 * 3600.0)
