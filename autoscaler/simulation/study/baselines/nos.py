@@ -2,7 +2,8 @@
 
 Strict keeps what its source does wrong: a pod that a node was changed for is considered
 on the next node again, every instance counts one whatever its size, and placements are
-left to the driver, so that a plan may turn out impossible. Fixed does these three right.
+left to the driver, so that a plan may turn out impossible. Fixed does these three right:
+it chooses only what can be placed beside what is in use, else it leaves a GPU as it is.
 """
 
 from collections.abc import Iterator
@@ -47,8 +48,9 @@ def geometries_of(model: GpuModel) -> tuple[Counts, ...]:
 
 @dataclass(slots=True)
 class _Gpu:
-    """A GPU in its snapshot: profile counts only, no placements."""
+    """A GPU in its snapshot: profile counts, and placements that only the fixed one sees."""
 
+    held: Geometry
     used: Counts
     free: Counts
 
@@ -141,8 +143,9 @@ class Nos:
         return sorted(jobs, key=lambda j: (-j.priority, sizes[j.profile], j.number))
 
     def _state(self, scene: Scene, gpu: int) -> _Gpu:
-        used = scene.cells.fixed(gpu, scene.now_s).counts
-        return _Gpu(used, scene.cells.geometry(gpu).counts.minus(used))
+        held = scene.cells.fixed(gpu, scene.now_s)
+        free = scene.cells.geometry(gpu).counts.minus(held.counts)
+        return _Gpu(held, held.counts, free)
 
     def _recut(self, node: dict[int, _Gpu], lacking: Counts) -> None:
         """Give each GPU the geometry that provides most of what is lacking."""
@@ -154,7 +157,10 @@ class Nos:
             lacking = lacking.minus(gpu.free)
 
     def _able(self, gpu: _Gpu) -> list[Counts]:
-        return [counts for counts in self._lists if counts.covers(gpu.used)]
+        found = [counts for counts in self._lists if counts.covers(gpu.used)]
+        if self.is_strict:
+            return found
+        return [c for c in found if place(self.model, c, gpu.held) is not None]
 
     def _score(self, gpu: _Gpu, counts: Counts, lacking: Counts) -> int:
         sizes = slices_of(self.model)
@@ -186,9 +192,9 @@ class Nos:
         self._busy_until_s = max(self._busy_until_s, ready_s + REPORT_S)
 
     def _placed(self, fixed: Geometry, counts: Counts) -> Geometry:
-        if not self.is_strict:
-            exact = place(self.model, counts, fixed)
-            return exact if exact is not None else fixed
+        exact = None if self.is_strict else place(self.model, counts, fixed)
+        if exact is not None:
+            return exact
         new = counts.minus(fixed.counts)
         wanted = [name for name, number in new.items() for _ in range(number)]
         made = fixed

@@ -231,6 +231,34 @@ def test_strict_nos_counts_instances_and_fixed_nos_sizes():
     assert starts(sized)[2] == 70.0
 
 
+def busy_at_both_ends(*rows):
+    """Return jobs that hold the 1g at slices 0 and 4 of a GPU for long, and what comes then."""
+    first = [(0, 1000 if slice_ in (0, 4) else 5, ONE) for slice_ in range(7)]
+    return jobs(*first, *rows)
+
+
+def test_fixed_nos_leaves_a_gpu_alone_where_nothing_can_be_placed():
+    """A 3g begins at 0 or at 4: the free 1g stay, and a job has one at once."""
+    own = busy_at_both_ends((6, 10, THREE), (20, 10, ONE))
+    fixed = play("nos", fleet({ONE: 7}), own, Nos(MODEL, is_strict=False))
+    assert starts(fixed)[8] == 20.0
+    # When the two have ended it plans again, ten seconds later, and needs a minute.
+    assert (starts(fixed)[7], fixed.changes) == (1070.0, 1)
+    strict = play("nos", fleet({ONE: 7}), own, Nos(MODEL, is_strict=True))
+    assert starts(strict)[8] > 20.0
+    assert strict.changes > 1
+
+
+def test_fixed_nos_chooses_the_best_that_can_be_placed():
+    """A 3g with a 2g would be worth more, but only a 2g has room, at slice 2."""
+    own = busy_at_both_ends((6, 10, THREE), (6, 10, TWO))
+    fixed = play("nos", fleet({ONE: 7}), own, Nos(MODEL, is_strict=False))
+    by_profile = {t.job.profile: t for t in fixed.jobs[7:]}
+    assert by_profile[TWO].start_s == 76.0
+    assert by_profile[TWO].place == ("0", f"{TWO}@2")
+    assert by_profile[THREE].start_s > 1000.0
+
+
 def test_free_repack_knows_only_what_fits():
     """A 4g and a 3g share a GPU, a second 4g waits whatever is moved."""
     outcome = FreeRepack(MODEL, 1).run("free", jobs((0, 9, FOUR), (0, 9, THREE), (0, 9, FOUR)))
