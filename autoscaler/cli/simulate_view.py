@@ -1,5 +1,6 @@
 """Draws what ``simulate`` has found."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console
@@ -12,6 +13,7 @@ from autoscaler.simulation.study.figures import Json
 from autoscaler.simulation.study.peaks import ANNOUNCED
 
 Figures = Mapping[str, object]
+NUMBER = re.compile(r"\d[\d,.]*")
 
 
 def draw_cases(out: Console, cases: Sequence[Json], *, wide: bool) -> None:
@@ -22,7 +24,7 @@ def draw_cases(out: Console, cases: Sequence[Json], *, wide: bool) -> None:
         out.print(_runs_table(runs, title, wide=wide))
         if wide:
             out.print(_waits_table(runs))
-    for notice in (*notices_of(cases), *_complaints(cases)):
+    for notice in (*_alike_once(notices_of(cases)), *_complaints(cases)):
         out.print(f"note: {notice}", markup=False, highlight=False)
 
 
@@ -33,6 +35,17 @@ def notices_of(cases: Sequence[Json]) -> list[str]:
         notices = case.get("notices")
         found.update(dict.fromkeys(notices if isinstance(notices, list) else []))
     return list(found)
+
+
+def _alike_once(notices: Sequence[str]) -> list[str]:
+    """Return notices with one for all that differ in numbers only, as those of seeds do."""
+    found: dict[str, list[str]] = {}
+    for notice in notices:
+        found.setdefault(NUMBER.sub("#", notice), []).append(notice)
+    return [
+        first if not others else f"{first}; {len(others)} more with other numbers (-o json)"
+        for first, *others in found.values()
+    ]
 
 
 def _complaints(cases: Sequence[Json]) -> list[str]:

@@ -15,6 +15,7 @@ from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.layouts import maximal_multisets
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.jobs import StudyJob, slices_of, work_of
+from autoscaler.simulation.study.notices import peak_jobs
 from autoscaler.simulation.study.splits import DAY_S, Announcement, Case, Work, numbered
 from autoscaler.simulation.study.trace_file import profile_named
 
@@ -152,12 +153,14 @@ def with_peak(case: Case, peak: Peak) -> Case:
         own = [job for job in jobs if start_s <= job.arrival_s < end_s]
         lacking = peak.factor * mean_per_s * (end_s - start_s) - work_of(own, case.model)
         jobs += _added(_Draws(peak, past, random, slices_of(case.model)), lacking, start_s)
-    name = f"{case.name} peak {'+'.join(peak.profiles)}:{peak.factor:g}"
-    present = Work(numbered(jobs), case.present.span_s)
+    title = f"{'+'.join(peak.profiles)}:{peak.factor:g}"
+    name, present = f"{case.name} peak {title}", Work(numbered(jobs), case.present.span_s)
+    told = (*case.notices, peak_jobs(title, len(jobs) - len(case.present.jobs)))
     if not peak.is_announced:
-        return replace(case, name=name, present=present)
+        return replace(case, name=name, present=present, notices=told)
     announced = (*case.announced, *_announcements(case, peak, present, windows))
-    return replace(case, name=f"{name} {ANNOUNCED}", present=present, announced=announced)
+    name += f" {ANNOUNCED}"
+    return replace(case, name=name, present=present, notices=told, announced=announced)
 
 
 def _announcements(

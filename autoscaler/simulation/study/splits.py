@@ -10,6 +10,7 @@ from statistics import median
 
 from autoscaler.domain.errors import ConfigError, LoadError
 from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.simulation.study import notices as saying
 from autoscaler.simulation.study.dates import MONDAY_S, start_of
 from autoscaler.simulation.study.jobs import StudyJob, slices_of, work_of
 from autoscaler.simulation.study.trace_file import Trace, profiles_of
@@ -182,9 +183,11 @@ def build_case(trace: Trace, column: str, model: GpuModel, draw: Draw) -> Case:
         past_days, present_days = present_days, past_days
     past = work_of_days(trace, model, past_days)
     present = work_of_days(trace, model, present_days)
+    notices = [*trace.notices, *_omitted(trace, draw, (past_days, present_days))]
     is_drawn = trace.is_drawn
     if draw.split is Split.RESAMPLED:
         present, is_drawn = resampled(present, draw.seed), True
+        notices.append(saying.drawn_days(trace.name, present_days.number))
     gpus, load, factor = _fitted(gpus_filled(present, model), draw)
     name = f"{trace.name} {column} {draw.split.value} load {load:g}"
     if draw.load is None:
@@ -198,13 +201,16 @@ def build_case(trace: Trace, column: str, model: GpuModel, draw: Draw) -> Case:
             f" jobs as short as these; at most {MOST_JOBS:,} are run"
         )
     if factor != 1:
-        past, present = (scaled(work, model, factor, draw.seed) for work in (past, present))
+        own = (past, present)
+        past, present = (scaled(work, model, factor, draw.seed) for work in own)
+        numbers = ([len(work.jobs) for work in works] for works in (own, (past, present)))
+        notices += saying.fitted_jobs(f"load {load:g} on {gpus} x {model.key}", *numbers)
         is_drawn = True
     if is_drawn:
         name += f" seed {draw.seed}"
-    notices = (*trace.notices, *idle_days(trace, past_days), *idle_days(trace, present_days))
     start_s = start_of(trace.zero_s, present_days.first * DAY_S)
-    return Case(name, model, gpus, load, past, present, draw.seed, notices, start_s=start_s)
+    told = tuple(notices)
+    return Case(name, model, gpus, load, past, present, draw.seed, told, start_s=start_s)
 
 
 def usual_load(are_own: bool, gpus: int | None) -> float | None:
@@ -239,6 +245,21 @@ def _fitted(filled: float, draw: Draw) -> tuple[int, float, float]:
     if draw.gpus is None:
         return fleet_size(filled, draw.load), draw.load, 1.0
     return draw.gpus, draw.load, draw.load * draw.gpus / filled
+
+
+def _omitted(trace: Trace, draw: Draw, days: tuple[Days, Days]) -> Iterator[str]:
+    """Yield what is left out of a trace, and which days have none of it."""
+    if trace.days is None:
+        first, end = _dense_days(trace)
+        if draw.division.past is None:
+            yield from saying.early_jobs(trace, first * DAY_S, first)
+        if draw.division.present is None:
+            yield from saying.late_jobs(trace, end * DAY_S, end)
+    yield from saying.long_jobs(
+        trace, [(own.first * DAY_S, own.end * DAY_S) for own in days], LONGEST_S
+    )
+    for own in days:
+        yield from idle_days(trace, own)
 
 
 def idle_days(trace: Trace, days: Days) -> Iterator[str]:
@@ -324,7 +345,10 @@ def work_of_days(trace: Trace, model: GpuModel, days: Days) -> Work:
         for _ in range(row.count)
     ]
     if not jobs:
-        raise ConfigError(f"{trace.name}: no job arrived on days {days.first} to {days.end}")
+        raise ConfigError(
+            f"{trace.name}: no job arrived on days {days.first} to {days.end}"
+            " that ran for a day at most"
+        )
     return Work(numbered(jobs), days.span_s)
 
 

@@ -115,7 +115,7 @@ def test_drawn_jobs_differ_by_seed_and_not_by_run(shell):
     first = document(shell, *own, "--seed-base", "5", *QUICK)
     assert document(shell, *own, "--seed-base", "5", *QUICK) == first
     assert document(shell, *own, "--seed-base", "6", *QUICK) != first
-    assert first["notices"] == ["diurnal+inference: jobs are drawn, not recorded"]
+    assert first["notices"][0] == "diurnal+inference: jobs are drawn, not recorded"
 
 
 def test_each_seed_is_a_case(shell):
@@ -241,7 +241,7 @@ def test_names_of_cases_are_printed_a_line_each(shell, jobs):
 def test_days_that_reach_beyond_the_jobs_are_told(shell, jobs):
     """They are part of the load, which then comes in fewer days."""
     trace = ("--trace", str(jobs / "jobs.csv"), "--gpus", "1", "--past-days", "0:2")
-    own = (*trace, "--load", "0.2", *QUICK)
+    own = (*trace, "--load", "own", *QUICK)
     assert "notices" not in document(shell, *own, "--days", "2:4")
     (told,) = document(shell, *own, "--days", "2:8")["notices"]
     assert "days 2:8 reach beyond the jobs, which come on days 0:4" in told
@@ -363,3 +363,14 @@ def test_what_cannot_be_run_is_said(shell, jobs, arguments, code, words):
     assert found.code == code
     assert words in " ".join(found.err.replace("│", " ").split())
     assert found.out == ""
+
+
+def test_notices_that_differ_in_numbers_only_are_told_once(shell, jobs):
+    """Each seed adds its own number of jobs; the JSON has every one of them."""
+    made = ("--from-jobs", str(jobs / "memory.csv"), "--gpus", "8", "--load", "0.8")
+    seeds = (*made, "--seeds", "3", "--split", "resampled", *QUICK)
+    found = shell.run("simulate", *seeds)
+    assert found.out.count("copies of jobs are added to make load 0.8") == 1
+    assert "; 2 more with other numbers (-o json)" in found.out
+    told = [n for n in document(shell, *seeds)["notices"] if n.startswith("copies")]
+    assert len(told) == 3

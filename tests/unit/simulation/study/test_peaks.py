@@ -68,6 +68,14 @@ def test_the_work_of_the_hours_is_a_multiple_of_the_mean():
     assert {j.run_s for j in own if j.profile == THREE} <= {300.0, 500.0}
 
 
+def test_the_jobs_that_a_peak_adds_are_told():
+    """With their number, after what was told before."""
+    case = with_peak(replace(steady(), notices=("first",)), Peak((THREE,), 2.5, days=(1,)))
+    added = len(case.present.jobs) - len(steady().present.jobs)
+    assert added > 1
+    assert case.notices == ("first", f"peak {THREE}:2.5: added {added} jobs")
+
+
 def test_all_jobs_of_the_hours_are_marked():
     """Those that come anyway too, and nobody else."""
     case = with_peak(steady(), Peak((THREE,), 2.5, days=(1,)))

@@ -192,6 +192,63 @@ def test_odd_wishes_are_refused():
         build_case(read_trace(shipped_trace(), SHARE), SHARE, MODEL, far)
 
 
+def told(trace, draw):
+    """Return what a case says of its jobs."""
+    return build_case(trace, "rows", MODEL, draw).notices
+
+
+def test_jobs_longer_than_a_day_are_told():
+    """Those of the days in question, by what the days are for; instances count."""
+    long = [TraceRow(at_s, 2 * DAY_S, "7g", 2) for at_s in (60.0, DAY_S, DAY_S + 5, 9 * DAY_S)]
+    trace = Trace("jobs.csv", (*days_trace(9, 9).rows, *long))
+    own = Draw(Split.BASE, None, division=Division(Days(0, 1), Days(1, 2)), gpus=1)
+    assert told(trace, own) == (
+        "jobs.csv: jobs longer than a day are left out: 2 to learn from, 4 to be judged on",
+    )
+    alone = Trace("jobs.csv", tuple(long))
+    with pytest.raises(
+        ConfigError, match="no job arrived on days 0 to 1 that ran for a day at most"
+    ):
+        told(alone, own)
+
+
+def test_days_that_are_left_out_are_told():
+    """The last one, and those before jobs come densely; but not where days were named."""
+    trace = days_trace(1, 0, 20, 20, 20, 9)
+    assert told(trace, Draw(Split.BASE, None, gpus=1)) == (
+        "days: left out before day 2: 1 job that came too sparsely",
+        "days: left out of day 5, the last: 9 jobs",
+    )
+    named = Division(Days(2, 4), Days(4, 5))
+    assert told(trace, Draw(Split.BASE, None, division=named, gpus=1)) == ()
+    assert told(days_trace(9, 9), Draw(Split.BASE, None, gpus=1)) == ()
+
+
+def test_jobs_that_are_added_or_left_out_for_a_load_are_told():
+    """A job of a minute on one of seven slices: 20 of 40 are half of their work."""
+    trace, division = days_trace(20, 40), Division(Days(0, 1), Days(1, 2))
+    full = 40 * 60 / (7 * DAY_S)
+    half = Draw(Split.BASE, full / 2, division=division, gpus=1)
+    assert told(trace, half) == (
+        f"jobs are left out to make load {full / 2:g} on 1 x {MODEL.key}:"
+        " 10 to learn from, 20 to be judged on",
+    )
+    thrice = Draw(Split.BASE, full, division=division, gpus=3)
+    assert told(trace, thrice) == (
+        f"copies of jobs are added to make load {full:g} on 3 x {MODEL.key}:"
+        " 40 to learn from, 80 to be judged on",
+    )
+
+
+def test_drawn_days_are_told():
+    """They are those that are judged; what there is to learn from stays."""
+    division = Division(Days(0, 1), Days(1, 4))
+    draw = Draw(Split.RESAMPLED, None, 3, division, 1)
+    assert told(days_trace(9, 9, 9, 9), draw) == (
+        "days: days to be judged on are drawn from themselves, with repeats: 3",
+    )
+
+
 FRIDAY = 20_455
 """2026-01-02 in days since 1970."""
 
