@@ -14,7 +14,6 @@ from autoscaler.control.loop import Loop
 from autoscaler.control.outcome import CycleOutcome, Decision
 from autoscaler.control.outside import Outside
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.journal.rollout import Result
 from autoscaler.domain.mig.resource import resource_name
 from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.simulation.collecting import few_collections
@@ -27,7 +26,7 @@ from autoscaler.simulation.study.closing import Closing
 from autoscaler.simulation.study.jobs import StudyJob
 from autoscaler.simulation.study.known_past import KnownPast
 from autoscaler.simulation.study.outcome import Cut, JobTimes, LoopWork, Outcome
-from autoscaler.simulation.study.placements import Place, Placements
+from autoscaler.simulation.study.placements import Place, Placements, Recuts
 from autoscaler.simulation.study.seen_metrics import SeenMetrics
 from autoscaler.simulation.study.splits import DAY_S, Case
 from autoscaler.simulation.workload import NAMESPACE, Task
@@ -78,6 +77,7 @@ class Pace:
     loop: Loop
     world: World
     interval_s: float
+    recuts: Recuts
     closing: Closing | None = None
     sees_metrics: bool = False
     plans: int = 0
@@ -119,6 +119,7 @@ class Pace:
     def _note(self, outcome: CycleOutcome) -> None:
         self.cycles += 1
         self.ends.update(record.result.value for record in outcome.records)
+        self.recuts.note({record.node for record in outcome.records})
         # Samples get newer without a word of the API, and open rollouts wait for them.
         is_waiting = self.sees_metrics and bool(outcome.journals)
         soon_s = outcome.started_s + self.interval_s
@@ -224,6 +225,7 @@ def _add_loop(
         Loop(outside, lambda: policy),
         world,
         policy.loop.interval_s,
+        Recuts(world),
         closing=closing,
         sees_metrics=metrics is not None,
     )
@@ -266,7 +268,7 @@ def _outcome(
         policy=policy,
         jobs=times,
         ended_s=max((t.end_s for t in times if t.end_s is not None), default=0.0),
-        changes=0 if pace is None else pace.ends[Result.DONE.value],
+        changes=0 if pace is None else pace.recuts.number,
         cuts=cuts,
         evictions=sum(own.restarts for own in times),
         plan_gap=0.0 if pace is None else pace.plan_gap,

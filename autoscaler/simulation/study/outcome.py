@@ -86,7 +86,8 @@ class Outcome:
     ended_s
         When the run was over.
     changes
-        How many times a node was changed; what was given up before does not count.
+        How many times a GPU got another layout. What it passes through on the way, and
+        what was given up before, does not count.
     cuts
         Each change by time; the layout of the start comes first, at 0.
     evictions

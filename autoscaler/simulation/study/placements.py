@@ -4,7 +4,7 @@ Kubernetes knows resource names only; the simulated hardware knows placements. W
 them nobody could draw a layout, or see that two jobs were given one instance.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.ports import NODES, PODS, RawObject
@@ -76,6 +76,29 @@ class Placements:
                 self._geometries[key] = geometry
                 where = place_name(node, gpu.index)
                 self._cuts.append(Cut(at_s, where, str(geometry), geometry))
+
+
+class Recuts:
+    """Counts how many times GPUs got another layout.
+
+    It looks when a rollout is over: what a GPU passes through on the way is no layout of
+    its own, and a node may have several GPUs that are changed at once.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._known: dict[tuple[str, int], Geometry] = {}
+        self.number = 0
+        self.note(world.fleet.names)
+        self.number = 0
+
+    def note(self, nodes: Iterable[str]) -> None:
+        """Count the GPUs of some nodes that have another layout than at the last look."""
+        for node in nodes:
+            for gpu in self._world.hardware.gpus(node):
+                key, geometry = (node, gpu.index), gpu.geometry
+                self.number += self._known.get(key) != geometry
+                self._known[key] = geometry
 
 
 def place_name(node: str, index: int) -> str:

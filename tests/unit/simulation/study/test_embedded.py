@@ -159,6 +159,17 @@ def test_what_was_given_up_is_no_change():
     assert outcome.changes == 2
 
 
+def test_each_gpu_of_a_rollout_is_a_change():
+    """As for all other policies; MIG manager clears a GPU first, which is no layout."""
+    policy = with_driver(unthrottled(), Driver.MIG_MANAGER)
+    own = settings({WHOLE: 1}, {WHOLE: 1}, policy=policy, driver=Driver.MIG_MANAGER, per_node=2)
+    case = case_of(*[(0, 600, THREE)] * 4)
+    outcome = run_embedded("autoscaler", case, own)
+    assert outcome.loop.ends == {"done": 1}
+    assert outcome.changes == 2
+    assert len(outcome.cuts) > 2 + outcome.changes
+
+
 def test_the_same_case_gives_the_same_outcome():
     """To the byte, changes of nodes included."""
     case = case_of((0, 600, THREE), (40, 60, ONE), (90, 600, WHOLE), gpus=1)
