@@ -62,7 +62,7 @@ class Diurnal(Section):
         """Yield the jobs of some days; the first is a Monday."""
         work = mean_slices(self.mix) * mean_run_s(self.median_run_s, self.spread)
         per_hour = self.busy_gpus * TRACE_SLICES * HOUR_S / work
-        means = {
+        means: dict[tuple[int, float], float] = {
             (day, hour): per_hour
             * (self.weekend if is_weekend(day) else 1.0)
             * (1 + self.depth * swing(hour + 0.5, self.peak_hour))

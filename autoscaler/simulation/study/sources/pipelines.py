@@ -1,13 +1,14 @@
 """Continuous integration: bursts of short jobs in working hours, and a run each night."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal
+from itertools import pairwise
+from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from autoscaler.domain.policy.quantity import Duration, duration
-from autoscaler.domain.policy.section import Section
+from autoscaler.domain.policy.section import Problem, Section, refuse
 from autoscaler.simulation.study.sources.rhythm import (
     HOUR_S,
     Hour,
@@ -68,12 +69,20 @@ class Pipelines(Section):
     nightly_hour: Hour = 2.0
     """When it starts. Default: 2."""
 
+    @model_validator(mode="after")
+    def _check_hours(self) -> Self:
+        if self.start_hour >= self.end_hour:
+            refuse([Problem(("endHour",), "is not after startHour: nobody would work")])
+        return self
+
     def rows(self, random: np.random.Generator, days: int) -> Iterator[TraceRow]:
         """Yield the jobs of some days; the first is a Monday."""
+        # Work may begin and end within an hour, which is then drawn in parts.
+        hours = sorted({*map(float, range(25)), self.start_hour, self.end_hour})
         means = {
-            (day, hour): self.pushes_per_hour * self._level(day, hour)
+            (day, hour): self.pushes_per_hour * (end - hour) * self._level(day, hour)
             for day in range(days)
-            for hour in range(24)
+            for hour, end in pairwise(hours)
         }
         for push_s in spread_over(random, means):
             number = 1 + int(random.poisson(max(0.0, self.jobs_per_push - 1)))
@@ -82,7 +91,7 @@ class Pipelines(Section):
             start_s = day * DAY_S + self.nightly_hour * HOUR_S
             yield from self._burst(random, start_s, round(self.nightly))
 
-    def _level(self, day: int, hour: int) -> float:
+    def _level(self, day: int, hour: float) -> float:
         is_work = self.start_hour <= hour < self.end_hour and not is_weekend(day)
         return 1.0 if is_work else self.idle
 

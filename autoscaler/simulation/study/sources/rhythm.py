@@ -52,14 +52,26 @@ def swing(hour: float, peak_hour: float) -> float:
 
 
 def spread_over(
-    random: np.random.Generator, hour_means: Mapping[tuple[int, int], float]
+    random: np.random.Generator, means: Mapping[tuple[int, float], float]
 ) -> list[float]:
-    """Return arrivals in seconds, given the mean number for hours of days."""
+    """Return arrivals in seconds.
+
+    Parameters
+    ----------
+    means
+        Mean number of arrivals from an hour of a day to the next of that day that is
+        there, or to its end.
+    """
     arrivals: list[float] = []
-    for (day, hour), mean in sorted(hour_means.items()):
-        start_s = day * DAY_S + hour * HOUR_S
-        number = int(random.poisson(mean))
-        arrivals += (start_s + HOUR_S * random.random(number)).round(3).tolist()
+    ordered = sorted(means)
+    for (day, hour), (next_day, next_hour) in zip(
+        ordered, (*ordered[1:], (-1, 0.0)), strict=True
+    ):
+        span_s = ((next_hour if next_day == day else 24) - hour) * HOUR_S
+        number = int(random.poisson(means[day, hour]))
+        arrivals += (
+            (day * DAY_S + hour * HOUR_S + span_s * random.random(number)).round(3).tolist()
+        )
     return sorted(arrivals)
 
 

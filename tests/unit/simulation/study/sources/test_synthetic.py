@@ -165,3 +165,20 @@ def test_unknown_workloads_are_refused():
     """With those that there are."""
     with pytest.raises(ConfigError, match=r"'dirunal' is no workload.*diurnal, ci, inference"):
         synthetic_named("ci+dirunal")
+
+
+def test_work_may_begin_within_an_hour():
+    """From half past nine to a quarter to ten; by the pace of an hour, nobody else pushes."""
+    part = Pipelines(
+        pushes_per_hour=40.0,
+        idle=0.0,
+        nightly=0.0,
+        jobs_per_push=1.0,
+        start_hour=9.5,
+        end_hour=9.75,
+    )
+    found = [row for row in rows(part) if day_of(row) < 5]
+    seconds = [row.arrival_s % DAY_S for row in found]
+    # A job follows its push within a minute.
+    assert 9.5 * HOUR_S <= min(seconds) <= max(seconds) < 9.75 * HOUR_S + 60
+    assert len(found) == pytest.approx(5 * 10, rel=0.5)
