@@ -8,6 +8,7 @@ they run is drawn from past jobs of their profile.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from math import ceil, isfinite
 from random import Random
 
@@ -26,7 +27,7 @@ SHARE_OF_FIRST = 0.7
 # Days of a run that have a peak where nobody says which: four in two weeks, weekdays apart.
 USUAL_DAYS = (1, 4, 7, 11)
 ANNOUNCED = "announced"
-DAYS = re.compile(r"days=(\d{1,4}(?:,\d{1,4})*)")
+DAYS = re.compile(r"days=(\d{1,6}(?:,\d{1,6})*)")
 HOURS = re.compile(r"hours=(\d{1,2}(?:\.\d+)?)-(\d{1,2}(?:\.\d+)?)")
 FORM = "3g:2.5, or 3g+7g:2.5 with 70 % of 3g, or 3g:2.5 days=1,4 hours=10-16 announced"
 
@@ -82,6 +83,11 @@ class Peak:
     def drawn_from(self) -> str:
         """What decides its jobs; an announcement changes none of them."""
         return f"{self.profiles} {self.factor} {self.days} {self.start_h} {self.end_h}"
+
+
+def number_text(value: float) -> str:
+    """Return a number with all its digits and without an exponent."""
+    return format(Decimal(repr(value)), "f").removesuffix(".0")
 
 
 def parse_peaks(text: str, model: GpuModel) -> list[Peak]:
@@ -153,7 +159,7 @@ def with_peak(case: Case, peak: Peak) -> Case:
         own = [job for job in jobs if start_s <= job.arrival_s < end_s]
         lacking = peak.factor * mean_per_s * (end_s - start_s) - work_of(own, case.model)
         jobs += _added(_Draws(peak, past, random, slices_of(case.model)), lacking, start_s)
-    title = f"{'+'.join(peak.profiles)}:{peak.factor:g}"
+    title = f"{'+'.join(peak.profiles)}:{number_text(peak.factor)}"
     name, present = f"{case.name} peak {title}", Work(numbered(jobs), case.present.span_s)
     told = (*case.notices, peak_jobs(title, len(jobs) - len(case.present.jobs)))
     if not peak.is_announced:

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from autoscaler.domain.policy.policy import Driver, PrometheusUrl
 from autoscaler.domain.policy.quantity import Duration, duration
 from autoscaler.domain.policy.section import Name, Problem, Section, Text, refuse
+from autoscaler.simulation.study.peaks import number_text
 from autoscaler.simulation.study.sources.synthetic import DAYS, Drawn
 from autoscaler.simulation.study.splits import OWN, Split
 
@@ -91,8 +92,8 @@ class PeakHours(Section):
     def text(self) -> str:
         """Return it in the form that the command line takes."""
         days = f" days={','.join(map(str, self.days))}" if self.days else ""
-        hours = f" hours={self.start_hour:g}-{self.end_hour:g}"
-        return f"{'+'.join(self.profiles)}:{self.factor:g}{days}{hours}"
+        hours = f" hours={number_text(self.start_hour)}-{number_text(self.end_hour)}"
+        return f"{'+'.join(self.profiles)}:{number_text(self.factor)}{days}{hours}"
 
 
 class Announced(StrEnum):
@@ -159,6 +160,8 @@ class Workload(Section):
             yield Problem((name,), f"cannot go with {given[0]}; keep one")
         if self.column is not None and self.trace is None:
             yield Problem(("column",), "says nothing without a trace")
+        if "synthetic_days" in self.model_fields_set and self.synthetic is None:
+            yield Problem(("syntheticDays",), "says nothing without synthetic")
         if self.announced is not Announced.NO and not self.peaks:
             yield Problem(("announced",), "says nothing without peaks")
 

@@ -6,6 +6,7 @@ import pytest
 
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.policy.policy import Driver
+from autoscaler.simulation.study.peaks import number_text, parse_peaks
 from autoscaler.simulation.study.scenario_file import load_scenario
 from autoscaler.simulation.study.sources.recorded import Recorded
 from autoscaler.simulation.study.sources.synthetic import synthetic_named
@@ -182,6 +183,10 @@ def test_jobs_may_come_by_memory_or_from_a_prometheus(folder):
         ("[static-past]", "[ff, ff]", r":17:17: baselines\[1\]: ff is there twice"),
         ("mig-manager", "mig-manger", r":18:9: driver: .*did you mean mig-manager"),
         ("announced: both", "announced: maybe", r":12:14: workload.announced: "),
+        ("announced: both", "syntheticDays: 9", r":12:18: workload.syntheticDays: says"),
+        ("days: [0]}", "days: [50000]}", r":8:3: workload: the run is too short for a peak on"),
+        ("trace: jobs.csv", "synthetic: [{kind: ci, startHour: 20, endHour: 10}]",
+         r":8:50: workload.synthetic\[0\].endHour: is not after startHour"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_its_place(folder, old, new, words):
@@ -217,6 +222,24 @@ def test_a_workload_of_no_known_kind_is_refused(folder, drawn, told):
     head = SCENARIO.partition("fleet:")[0]
     with pytest.raises(ConfigError, match=rf":4:24: workload.synthetic\[0\]: {told}"):
         load(folder, f"{head}workload: {{synthetic: [{drawn}]}}\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("factor: 1.0000001, days: [0]", "3g:1.0000001 days=0 hours=10-16"),
+        ("factor: 2.5, days: [0], startHour: 0.00001", "3g:2.5 days=0 hours=0.00001-16"),
+        ("factor: 2, days: [0], startHour: 9.123456789, endHour: 9.123457",
+         "3g:2 days=0 hours=9.123456789-9.123457"),
+    ],
+)  # fmt: skip
+def test_numbers_of_peaks_are_taken_as_they_are_given(folder, given, text):
+    """To the last digit, and whether they are large or small."""
+    found = load(folder, SCENARIO.replace("factor: 2.5, days: [0]", given)).recipes[0]
+    assert found.peak == text
+    (peak,) = parse_peaks(found.peak, found.model)
+    assert f"factor: {number_text(peak.factor)}," in given
+    assert peak.start_h in (10, 0.00001, 9.123456789)
 
 
 def test_jobs_come_from_one_place(folder):
