@@ -32,7 +32,9 @@ TraceOption = Annotated[
 ]
 FromJobsOption = Annotated[
     Path | None,
-    typer.Option(help="Jobs of a CSV with arrival, duration and memory.", metavar="FILE"),
+    typer.Option(
+        help="Jobs of a CSV with arrival, duration, and memory or profile.", metavar="FILE"
+    ),
 ]
 FromPrometheusOption = Annotated[
     str | None,

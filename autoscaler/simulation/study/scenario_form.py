@@ -129,7 +129,7 @@ class Workload(Section):
     """Column of the trace that says what a job asks for. Default: the usual one."""
 
     jobs: Text | None = None
-    """Path of a CSV of jobs with arrival, duration and GPU memory."""
+    """Path of a CSV of jobs with arrival, duration, and GPU memory or profile."""
 
     prometheus: PrometheusHistory | None = None
     """A Prometheus whose history of requests is run again."""

@@ -1,9 +1,9 @@
-"""Jobs that people know by the GPU memory they need.
+"""Jobs that people know by the GPU memory they need, or by the profile they asked for.
 
 A CSV with a row a job: when it came, how long it ran, how much memory of a GPU it takes. Each
-asks for the smallest instance that holds it. Columns may carry their unit in the name
-(``memory_mib``) or not; then times are seconds or written out (``2026-11-02T09:00:00Z``,
-``1h30m``), and memory is in GiB.
+asks for the smallest instance that holds it. A column of profiles does in place of memory.
+Columns may carry their unit in the name (``memory_mib``) or not; then times are seconds or
+written out (``2026-11-02T09:00:00Z``, ``1h30m``), and memory is in GiB.
 """
 
 import re
@@ -20,7 +20,6 @@ from autoscaler.domain.mig.profile import GpuModel, Profile, load_models
 from autoscaler.domain.policy.quantity import parse_duration
 from autoscaler.simulation.study.sources.source import (
     JobSource,
-    TraceFile,
     hash_of,
     hash_of_file,
     require_regular,
@@ -86,6 +85,37 @@ class MemoryJobs:
         return hash_of(hash_of_file(self.path), self.column)
 
 
+@dataclass(frozen=True, slots=True)
+class ProfileJobs:
+    """Jobs of a CSV file, each on the profile that it says.
+
+    Parameters
+    ----------
+    column
+        Column of profiles.
+    """
+
+    path: Path
+    column: str
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return self.path.name
+
+    def seeded(self, seed: int) -> "ProfileJobs":
+        """Return itself: nothing of it is drawn."""
+        return self
+
+    def read(self, model: GpuModel) -> Trace:
+        """Return the jobs."""
+        return _read_profiles(self.path, model, self.column)
+
+    def fingerprint(self) -> str:
+        """Return a hash of the file and the column."""
+        return hash_of(hash_of_file(self.path), self.column)
+
+
 def jobs_of(path: Path) -> JobSource:
     """Return the jobs of a CSV by memory, or by profile where it has no column of memory."""
     require_regular(path)
@@ -95,13 +125,13 @@ def jobs_of(path: Path) -> JobSource:
     column = next((name for name in PROFILE_COLUMNS if name in file.columns), None)
     if column is None:
         raise file.lacks("memory (or memory_gib, memory_mib, …, or profile)")
-    return TraceFile(path, column)
+    return ProfileJobs(path, column)
 
 
 @lru_cache(maxsize=8)
 def _read(path: Path, model: GpuModel) -> Trace:
     file = read_csv(path)
-    reader = _reader_of(file, model)
+    reader = _reader_of(file, model, tuple(MEMORIES))
     rows: list[TraceRow] = []
     unfinished = without_gpu = 0
     for line, record in file.rows():
@@ -122,6 +152,28 @@ def _read(path: Path, model: GpuModel) -> Trace:
         *left_out(path, unfinished, NO_DURATION),
     )
     return trace_of(path, rows, notices)
+
+
+@lru_cache(maxsize=8)
+def _read_profiles(path: Path, model: GpuModel, column: str) -> Trace:
+    file = read_csv(path)
+    reader = _reader_of(file, model, (column,))
+    rows: list[TraceRow] = []
+    unfinished = 0
+    for line, record in file.rows():
+        profile, count = record[column].strip(), count_of(file, line, record)
+        if not profile or not count:
+            # A pod without a GPU is no job of a trace, as in any other with profiles.
+            continue
+        if not record[reader.duration].strip():
+            unfinished += 1
+            continue
+        at_s = reader.time_s(line, record, reader.arrival, _moment)
+        run_s = reader.time_s(line, record, reader.duration, parse_duration)
+        rows.append(TraceRow(at_s, run_s, profile, count, line=line))
+    if not rows:
+        raise ConfigError(f"{path}: no row has a duration and a value of {column}")
+    return trace_of(path, rows, left_out(path, unfinished, NO_DURATION))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +229,9 @@ class _Reader:
         return found.name
 
 
-def _reader_of(file: CsvFile, model: GpuModel) -> _Reader:
-    found = (_column(file, names) for names in (ARRIVALS, DURATIONS, tuple(MEMORIES)))
+def _reader_of(file: CsvFile, model: GpuModel, needs: tuple[str, ...]) -> _Reader:
+    """Return what reads rows; ``needs`` are the columns that may say what a job needs."""
+    found = (_column(file, names) for names in (ARRIVALS, DURATIONS, needs))
     return _Reader(file, model, *found)
 
 

@@ -6,11 +6,12 @@ from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.profile import load_models
 from autoscaler.simulation.study.sources.memory import (
     MemoryJobs,
+    ProfileJobs,
     jobs_of,
     smallest_holding,
     usable_mib,
 )
-from autoscaler.simulation.study.sources.source import TraceFile
+from autoscaler.simulation.study.trace_file import TraceRow
 from tests.studies import FOUR, MODEL, ONE, THREE, TWO, WHOLE
 
 
@@ -103,10 +104,21 @@ def test_jobs_without_gpu_or_end_are_counted_and_said(tmp_path):
 
 
 def test_a_file_with_profiles_in_place_of_memory_is_read_by_them(tmp_path):
-    """Which says more than memory does."""
-    path = tmp_path / "jobs.csv"
-    path.write_text("arrival_s,duration_s,profile\n0,60,3g\n")
-    assert jobs_of(path) == TraceFile(path, "profile")
+    """Which says more than memory does; times come in the same forms."""
+    text = (
+        "arrival,duration,profile,mig_count\n"
+        "1970-01-01T01:00:00Z,1h30m,3g,1\n"
+        "7.5,90,1g.5gb,2\n"
+        "8,,1g,1\n"
+        "9,60,,1\n"
+    )
+    trace = read(tmp_path, text)
+    found = [(r.arrival_s, r.run_s, r.profile, r.count, r.line) for r in trace.rows]
+    assert found == [(7.5, 90.0, "1g.5gb", 2, 3), (3600.0, 5400.0, "3g", 1, 2)]
+    assert trace.notices == ("jobs.csv: 1 jobs have no duration and are left out",)
+    assert jobs_of(tmp_path / "jobs.csv") == ProfileJobs(tmp_path / "jobs.csv", "profile")
+    older = "arrival_s,duration_s,mig_share\n0,60,3g\n"
+    assert read(tmp_path, older).rows == (TraceRow(0.0, 60.0, "3g", 1),)
 
 
 @pytest.mark.parametrize(
@@ -115,6 +127,9 @@ def test_a_file_with_profiles_in_place_of_memory_is_read_by_them(tmp_path):
         ("", r"jobs\.csv:1: there is no column memory"),
         ("arrival,duration\n0,1\n", r"jobs\.csv:1: there is no column memory"),
         ("duration,memory\n0,1\n", r"jobs\.csv:1: there is no column arrival_s or arrival"),
+        ("duration,profile\n1,1g\n", r":1: there is no column arrival_s or arrival"),
+        ("arrival,duration,profile\nmonday,1,1g\n", r":2: arrival = 'monday': neither"),
+        ("arrival,duration,profile\n0,,1g\n", "no row has a duration and a value of profile"),
         ("arrival,memory\n0,1\n", r":1: there is no column duration_s or duration"),
         ("arrival,duration,memory,memory_mib\n0,1,1,1\n", "say the same: keep one"),
         ("arrival,duration,memory\n", "holds no job"),
