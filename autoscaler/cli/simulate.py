@@ -14,7 +14,7 @@ from autoscaler.cli.simulate_run import run_all
 from autoscaler.cli.simulate_view import draw_cases, notices_of, told_runs
 from autoscaler.domain.policy.policy import Policy
 from autoscaler.simulation.study.comparison import Comparison
-from autoscaler.simulation.study.policies import GPUS_PER_NODE, Conditions
+from autoscaler.simulation.study.policies import GPUS_PER_NODE, Conditions, draw_by_seed
 from autoscaler.simulation.study.recipe import draws_of, recipes_of
 from autoscaler.simulation.study.splits import Division, Draw
 from autoscaler.simulation.study.sweep import case_document
@@ -75,13 +75,16 @@ def comparison_of(
     model = options.find_model(chosen.model)
     source = sources.source_of(wanted, model, given)
     names, named = options.parse_policies(runs.policies)
+    per_node = runs.gpus_per_node or GPUS_PER_NODE[runs.driver]
+    found = draws(chosen, are_own=wanted.are_own)
+    chance = draw_by_seed(names, per_node)
     comparison = Comparison(
-        recipes=recipes_of(source, model, draws(chosen, are_own=wanted.are_own), chosen.peak),
+        recipes=recipes_of(source, model, found, chosen.peak, has_chance=chance),
         policies=names,
         conditions=Conditions(
             policy=given or unthrottled(),
             driver=runs.driver,
-            gpus_per_node=runs.gpus_per_node or GPUS_PER_NODE[runs.driver],
+            gpus_per_node=per_node,
             closes_by_profile=runs.close_by_profile,
             agent=new_agent,
             named=named,

@@ -38,7 +38,10 @@ LoadOption = Annotated[
 ]
 SplitOption = Annotated[Split, typer.Option(help="How days are divided.")]
 SeedBaseOption = Annotated[
-    int, typer.Option(min=0, max=MOST_SEEDS, help="First seed of all that is drawn.")
+    int,
+    typer.Option(
+        min=0, max=MOST_SEEDS, help="First seed of all that is drawn: days, jobs, nos."
+    ),
 ]
 SeedsOption = Annotated[int, typer.Option(min=1, max=10_000, help="How many seeds.")]
 GpusOption = Annotated[

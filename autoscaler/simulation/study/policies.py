@@ -93,6 +93,9 @@ class Conditions:
         )
 
 
+# Their source takes the GPUs of a node in the order of a Go map.
+DRAWING = frozenset({"nos-strict", "nos-fixed"})
+
 Run = Callable[[str, Case, Conditions], Outcome]
 
 
@@ -128,6 +131,11 @@ def require_for(model: GpuModel, name: str, conditions: Conditions) -> None:
         for_study(policy, model, conditions.driver)
     if name == ALL_BALANCED:
         _balanced(model)
+
+
+def draw_by_seed(names: Iterable[str], gpus_per_node: int) -> bool:
+    """Say whether any of some policies draws: the order of a node's GPUs, as nos does."""
+    return gpus_per_node > 1 and any(name in DRAWING for name in names)
 
 
 def _autoscaler(name: str, case: Case, conditions: Conditions) -> Outcome:

@@ -53,12 +53,12 @@ class CaseRecipe:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether another seed makes another case."""
+        """Whether another seed makes another case, or another run of it."""
         is_source = self.source.seeded(0) != self.source.seeded(1)
         draw = self.draw
         is_fitted = draw.gpus is not None and draw.load is not None
         is_draw = draw.split is Split.RESAMPLED or is_fitted
-        return is_source or is_draw or bool(self.peak)
+        return is_source or is_draw or draw.has_chance or bool(self.peak)
 
     @property
     def label(self) -> str:
@@ -89,10 +89,22 @@ class CaseRecipe:
 
 
 def recipes_of(
-    source: JobSource, model: GpuModel, draws: Iterable[Draw], peak: str = ""
+    source: JobSource,
+    model: GpuModel,
+    draws: Iterable[Draw],
+    peak: str = "",
+    *,
+    has_chance: bool = False,
 ) -> tuple[CaseRecipe, ...]:
-    """Return the recipes of some draws from a source of jobs, each case once."""
-    return distinct(CaseRecipe(source, model, draw, peak) for draw in draws)
+    """Return the recipes of some draws from a source of jobs, each case once.
+
+    Parameters
+    ----------
+    has_chance
+        Whether a policy that is run draws by the seed.
+    """
+    own = (replace(draw, has_chance=has_chance) for draw in draws)
+    return distinct(CaseRecipe(source, model, draw, peak) for draw in own)
 
 
 def distinct(recipes: Iterable[CaseRecipe]) -> tuple[CaseRecipe, ...]:

@@ -1,6 +1,7 @@
 """From a scenario file to what is run."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from autoscaler.simulation.study.peaks import ANNOUNCED, parse_peak
 from autoscaler.simulation.study.policies import (
     GPUS_PER_NODE,
     Conditions,
+    draw_by_seed,
     require,
     require_for,
 )
@@ -56,7 +58,11 @@ def load_scenario(
             require([name], conditions)
             if name in scenario.baselines[:number]:
                 raise ConfigError(f"{name} is there twice")
-    recipes = distinct(_recipes(file, ask_history))
+    chance = draw_by_seed(names, conditions.gpus_per_node)
+    found = _recipes(file, ask_history)
+    recipes = distinct(
+        replace(recipe, draw=replace(recipe.draw, has_chance=chance)) for recipe in found
+    )
     _require_runnable(file, recipes, conditions)
     for recipe in but_for_seeds(recipes):
         _require_buildable(file, recipe)

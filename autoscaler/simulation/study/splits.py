@@ -156,6 +156,8 @@ class Draw:
     gpus
         Size of the fleet; jobs are then added or left out until they make the load.
         ``None`` for a fleet as large as the load needs it to be.
+    has_chance
+        Whether a policy that is run draws by the seed.
     """
 
     split: Split
@@ -163,6 +165,7 @@ class Draw:
     seed: int = 0
     division: Division = Division()
     gpus: int | None = None
+    has_chance: bool = False
 
 
 def build_case(trace: Trace, column: str, model: GpuModel, draw: Draw) -> Case:
@@ -184,7 +187,7 @@ def build_case(trace: Trace, column: str, model: GpuModel, draw: Draw) -> Case:
     past = work_of_days(trace, model, past_days)
     present = work_of_days(trace, model, present_days)
     notices = [*trace.notices, *_omitted(trace, draw, (past_days, present_days))]
-    is_drawn = trace.is_drawn
+    is_drawn = trace.is_drawn or draw.has_chance
     if draw.split is Split.RESAMPLED:
         present, is_drawn = resampled(present, draw.seed), True
         notices.append(saying.drawn_days(trace.name, present_days.number))

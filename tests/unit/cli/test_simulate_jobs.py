@@ -247,6 +247,17 @@ def test_days_that_reach_beyond_the_jobs_are_told(shell, jobs):
     assert "days 2:8 reach beyond the jobs, which come on days 0:4" in told
 
 
+def test_a_policy_that_draws_makes_a_case_of_each_seed(shell, jobs):
+    """nos takes the GPUs of a node in a drawn order; one GPU a node has no order."""
+    own = ("--trace", str(jobs / "jobs.csv"), "--seeds", "3", "--policies", "nos-fixed")
+    drawn = document(shell, *own, "--gpus-per-node", "2")["runs"]
+    assert [run["seed"] for run in drawn] == [1, 2, 3]
+    assert "load 0.5 seed 3, " in shell.run("simulate", *own, "--gpus-per-node", "2").out
+    assert len(document(shell, *own)["runs"]) == 1
+    others = (*own[:-1], "unpartitioned", "--gpus-per-node", "2")
+    assert len(document(shell, *others)["runs"]) == 1
+
+
 def test_a_load_given_twice_is_one_case(shell, jobs):
     """Two would have one name."""
     assert run_of(shell, "--trace", str(jobs / "jobs.csv"), "--load", "0.5,0.50")["load"] == 0.5

@@ -242,6 +242,18 @@ def test_numbers_of_peaks_are_taken_as_they_are_given(folder, given, text):
     assert peak.start_h in (10, 0.00001, 9.123456789)
 
 
+def test_a_policy_that_draws_makes_a_case_of_each_seed(folder):
+    """nos takes the GPUs of a node in a drawn order, if there are several."""
+    plain = SCENARIO.replace("factor: 2.5, days: [0]", "factor: 2.5").replace(
+        "  peaks:\n    - {profiles: [3g], factor: 2.5}\n  announced: both\n", ""
+    )
+    assert len(load(folder, plain).recipes) == 4
+    drawing = plain.replace("[static-past]", "[nos-strict]")
+    assert len(load(folder, drawing).recipes) == 8
+    single = drawing.replace("fleet:\n", "fleet:\n  gpusPerNode: 1\n")
+    assert len(load(folder, single).recipes) == 4
+
+
 def test_jobs_come_from_one_place(folder):
     """Neither none nor two; a peak that nobody has cannot be announced."""
     for text, words in (
