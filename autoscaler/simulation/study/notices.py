@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from autoscaler.simulation.study.trace_file import Trace
 
+WEEK_DAYS = 7
 Span = tuple[float, float]
 """Start and end of some days in seconds of a trace."""
 
@@ -40,6 +41,21 @@ def late_jobs(trace: Trace, end_s: float, day: int) -> Iterator[str]:
     number = sum(row.count for row in trace.rows if row.arrival_s >= end_s)
     if number:
         yield f"{trace.name}: left out of day {day}, the last: {_jobs(number)}"
+
+
+def shifted_past(trace: Trace, gap_days: int) -> Iterator[str]:
+    """Say by how many weekdays the past is off, where weekdays are known.
+
+    Parameters
+    ----------
+    gap_days
+        From the end of the days to learn from to the first that is judged.
+    """
+    if trace.zero_s is not None and gap_days % WEEK_DAYS:
+        yield (
+            f"{trace.name}: days to learn from count as those right before the run, so their"
+            f" weekdays are {gap_days % WEEK_DAYS} too late"
+        )
 
 
 def fitted_jobs(fleet: str, before: Sequence[int], after: Sequence[int]) -> Iterator[str]:

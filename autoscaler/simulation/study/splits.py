@@ -258,6 +258,7 @@ def _omitted(trace: Trace, draw: Draw, days: tuple[Days, Days]) -> Iterator[str]
             yield from saying.early_jobs(trace, first * DAY_S, first)
         if draw.division.present is None:
             yield from saying.late_jobs(trace, end * DAY_S, end)
+    yield from saying.shifted_past(trace, days[1].first - days[0].end)
     yield from saying.long_jobs(
         trace, [(own.first * DAY_S, own.end * DAY_S) for own in days], LONGEST_S
     )

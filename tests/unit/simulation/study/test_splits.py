@@ -1,6 +1,7 @@
 """Cases of the real trace, whose sizes are known from an independent experiment."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -266,6 +267,20 @@ def test_a_run_begins_on_the_first_day_that_is_judged(tmp_path, moment):
     draw = Draw(Split.BASE, None, division=division, gpus=1)
     built = build_case(jobs_of(path).read(MODEL), "memory", MODEL, draw)
     assert built.start_s == FRIDAY * DAY_S
+
+
+def test_a_past_on_other_weekdays_is_told():
+    """Days to learn from count as those right before the run, wherever they were."""
+    undated = days_trace(*[9] * 12)
+    dated = replace(undated, zero_s=MONDAY_S)
+    # Monday and Tuesday count as Wednesday and Thursday before a Friday.
+    gap = Draw(Split.BASE, None, division=Division(Days(0, 2), Days(4, 6)), gpus=1)
+    (told_of,) = told(dated, gap)
+    assert told_of.endswith("right before the run, so their weekdays are 2 too late")
+    assert told(undated, gap) == ()
+    for past, present in ((Days(0, 4), Days(4, 6)), (Days(0, 2), Days(9, 10))):
+        own = Draw(Split.BASE, None, division=Division(past, present), gpus=1)
+        assert told(dated, own) == ()
 
 
 def test_drawn_jobs_keep_their_weekday():
