@@ -8,9 +8,10 @@ from typing import Any
 from autoscaler.adapters.default_policy import default_policy_for
 from autoscaler.domain.policy.policy import Policy
 from autoscaler.simulation.study.advice.trials import Bench
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.outcome import JobTimes, Outcome
 from autoscaler.simulation.study.policies import Conditions
-from autoscaler.simulation.study.splits import DAY_S, Case, Work
+from autoscaler.simulation.study.splits import Case, Work
 from autoscaler.simulation.study.sweep import Workers
 from tests.studies import MODEL, ONE, jobs, work
 

@@ -14,9 +14,10 @@ from autoscaler.cli.simulate_run import run_all
 from autoscaler.cli.simulate_view import draw_cases, notices_of, told_runs
 from autoscaler.domain.policy.policy import Policy
 from autoscaler.simulation.study.comparison import Comparison
+from autoscaler.simulation.study.division import Division
 from autoscaler.simulation.study.policies import GPUS_PER_NODE, Conditions, draw_by_seed
 from autoscaler.simulation.study.recipe import draws_of, recipes_of
-from autoscaler.simulation.study.splits import Division, Draw
+from autoscaler.simulation.study.splits import Draw
 from autoscaler.simulation.study.sweep import case_document
 from autoscaler.simulation.study.unthrottled import unthrottled
 

@@ -13,12 +13,12 @@ from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.domain.policy.quantity import shown
 from autoscaler.simulation.study.comparison import Comparison
+from autoscaler.simulation.study.division import Days
 from autoscaler.simulation.study.policies import AUTOSCALER, require_for
 from autoscaler.simulation.study.recipe import but_for_seeds
 from autoscaler.simulation.study.splits import (
     MOST_GPUS,
     OWN,
-    Days,
     Split,
     load_of,
     load_text,

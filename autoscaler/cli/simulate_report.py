@@ -14,7 +14,8 @@ from autoscaler.cli.output import FORM_OPTION, Form
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.policy.policy import policy_hash
 from autoscaler.simulation.study.comparison import CaseResult, Comparison
-from autoscaler.simulation.study.splits import DAY_S, Case
+from autoscaler.simulation.study.dates import DAY_S
+from autoscaler.simulation.study.splits import Case
 
 
 def folder_named(text: str) -> Path:

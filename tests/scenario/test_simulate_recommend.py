@@ -132,7 +132,7 @@ def test_a_policy_for_other_gpus_is_refused(shell, trace, tmp_path):
     )
     result = recommend(shell, trace, "--policy", str(own))
     assert (result.code, result.out) == (65, "")
-    assert result.err == "error: no pool of policy mine is for a100-40gb\n"
+    assert result.err == f"error: --policy {own}: no pool of policy mine is for a100-40gb\n"
 
 
 @pytest.mark.parametrize(

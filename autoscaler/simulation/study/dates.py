@@ -1,7 +1,8 @@
 """The date on which a run begins: its own where jobs have dates, else a Monday."""
 
+DAY_S = 86_400.0
 # A Monday at midnight UTC, like the first day of most calendars.
-MONDAY_S = 1_893_456_000.0 - 86_400.0
+MONDAY_S = 1_893_456_000.0 - DAY_S
 # Seconds since 1970 have ten digits since 2001. Nobody counts so many from another day.
 EARLIEST_DATE_S = 1e9
 

@@ -23,12 +23,13 @@ from autoscaler.simulation.figures import PodTimes
 from autoscaler.simulation.fleet import Fleet, NodeGroup
 from autoscaler.simulation.study.announcing import announce
 from autoscaler.simulation.study.closing import Closing
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.jobs import StudyJob
 from autoscaler.simulation.study.known_past import KnownPast
 from autoscaler.simulation.study.outcome import Cut, JobTimes, LoopWork, Outcome
 from autoscaler.simulation.study.placements import Place, Placements, Recuts
 from autoscaler.simulation.study.seen_metrics import SeenMetrics
-from autoscaler.simulation.study.splits import DAY_S, Case
+from autoscaler.simulation.study.splits import Case
 from autoscaler.simulation.workload import NAMESPACE, Task
 from autoscaler.simulation.world import World, WorldSettings
 

@@ -13,8 +13,8 @@ from math import exp, inf, log
 import numpy as np
 from numpy.typing import NDArray
 
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.outcome import Outcome
-from autoscaler.simulation.study.splits import DAY_S
 from autoscaler.simulation.timing import Timing
 
 DRAWS = 2000

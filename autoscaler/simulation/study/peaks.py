@@ -15,9 +15,10 @@ from random import Random
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.layouts import maximal_multisets
 from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.jobs import StudyJob, slices_of, work_of
 from autoscaler.simulation.study.notices import peak_jobs
-from autoscaler.simulation.study.splits import DAY_S, Announcement, Case, Work, numbered
+from autoscaler.simulation.study.splits import Announcement, Case, Work, numbered
 from autoscaler.simulation.study.trace_file import profile_named
 
 HOUR_S = 3600.0

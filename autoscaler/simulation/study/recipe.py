@@ -5,16 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.simulation.study.division import Division
 from autoscaler.simulation.study.peaks import parse_peaks, with_peak
 from autoscaler.simulation.study.sources.source import JobSource, hash_of
-from autoscaler.simulation.study.splits import (
-    Case,
-    Division,
-    Draw,
-    Split,
-    build_case,
-    load_text,
-)
+from autoscaler.simulation.study.splits import Case, Draw, Split, build_case, load_text
 
 # Names of cases leave this one out.
 USUAL_MODEL = "a100-40gb"

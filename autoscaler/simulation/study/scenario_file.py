@@ -12,6 +12,7 @@ from autoscaler.domain.mig.profile import GpuModel, load_models
 from autoscaler.domain.policy.complaints import did_you_mean
 from autoscaler.simulation.controllers.agents import AgentFactory
 from autoscaler.simulation.study.comparison import Comparison
+from autoscaler.simulation.study.division import Days, Division
 from autoscaler.simulation.study.peaks import ANNOUNCED, parse_peak
 from autoscaler.simulation.study.policies import (
     GPUS_PER_NODE,
@@ -26,7 +27,7 @@ from autoscaler.simulation.study.sources.memory import jobs_of
 from autoscaler.simulation.study.sources.named import SHIPPED, source_named
 from autoscaler.simulation.study.sources.source import JobSource
 from autoscaler.simulation.study.sources.synthetic import Synthetic
-from autoscaler.simulation.study.splits import Days, Division, load_of, usual_load
+from autoscaler.simulation.study.splits import load_of, usual_load
 from autoscaler.simulation.study.unthrottled import unthrottled
 
 AskHistory = Callable[[PrometheusHistory, GpuModel], JobSource]

@@ -6,11 +6,12 @@ import pytest
 
 from autoscaler.cli.evaluate import main, run_missing, write_page
 from autoscaler.simulation.study.comparison import Comparison
+from autoscaler.simulation.study.division import Days, Division
 from autoscaler.simulation.study.evaluation.rows import Part, Planned, Row, planned
 from autoscaler.simulation.study.policies import Conditions
 from autoscaler.simulation.study.recipe import CaseRecipe
 from autoscaler.simulation.study.sources.source import TraceFile
-from autoscaler.simulation.study.splits import Days, Division, Draw, Split
+from autoscaler.simulation.study.splits import Draw, Split
 from autoscaler.simulation.study.sweep import HERE, Entry
 from autoscaler.simulation.study.unthrottled import unthrottled
 from tests.evaluations import document, kept

@@ -68,7 +68,7 @@ def test_a_killed_sweep_leaves_whole_cases_only(shell, given, tmp_path):
 @pytest.mark.parametrize(
     "other",
     [
-        ("--days", "1:3"),
+        ("--days", "2:3"),
         ("--policies", "unpartitioned"),
         ("--load", "0.6,0.4,0.8", "--gpus-per-node", "2"),
     ],

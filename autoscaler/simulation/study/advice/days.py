@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from autoscaler.domain.errors import ConfigError
-from autoscaler.simulation.study.splits import DAY_S, Case, Work, days_again, numbered
+from autoscaler.simulation.study.dates import DAY_S
+from autoscaler.simulation.study.splits import Case, Work, days_again, numbered
 
 # Of the days that policies are judged on, so many choose; the later ones prove.
 CHOOSING_SHARE = 0.6

@@ -12,10 +12,11 @@ from autoscaler.simulation.study.advice.candidates import Candidate
 from autoscaler.simulation.study.advice.days import DrawnDays
 from autoscaler.simulation.study.checks import require_sound
 from autoscaler.simulation.study.contrast import MARK
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.outcome import Outcome
 from autoscaler.simulation.study.pairing import Ratio, ratio_by_who_ran, ratio_of_days
 from autoscaler.simulation.study.policies import Conditions, run_policy
-from autoscaler.simulation.study.splits import DAY_S, Case
+from autoscaler.simulation.study.splits import Case
 from autoscaler.simulation.study.sweep import HERE, Workers
 
 AUTOSCALER = "autoscaler"

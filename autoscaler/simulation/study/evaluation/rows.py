@@ -14,6 +14,7 @@ from autoscaler.domain.mig.profile import require_model
 from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.simulation.controllers.agents import AgentFactory
 from autoscaler.simulation.study.comparison import Comparison
+from autoscaler.simulation.study.division import Days, Division
 from autoscaler.simulation.study.evaluation.policies import (
     FAIRNESS,
     default_in_force,
@@ -25,7 +26,7 @@ from autoscaler.simulation.study.policies import POLICIES, Conditions
 from autoscaler.simulation.study.recipe import CaseRecipe
 from autoscaler.simulation.study.sources.named import source_named
 from autoscaler.simulation.study.sources.source import TraceFile
-from autoscaler.simulation.study.splits import Days, Division, Draw, Split
+from autoscaler.simulation.study.splits import Draw, Split
 from autoscaler.simulation.study.sweep import Entry, entries_of
 from autoscaler.simulation.study.trace_file import shipped_trace
 from autoscaler.simulation.study.unthrottled import unthrottled

@@ -10,6 +10,7 @@ from plotly.subplots import make_subplots
 
 from autoscaler.simulation.colors import EMPTY, color_of
 from autoscaler.simulation.page import styled
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.outcome import Outcome
 from autoscaler.simulation.study.report.curves import busy_curve, lost_curve, queue_curves
 from autoscaler.simulation.study.report.look import GAP, MOST_GPUS, TIME, policy_color
@@ -24,7 +25,7 @@ from autoscaler.simulation.study.report.tracks import (
     longest,
     on,
 )
-from autoscaler.simulation.study.splits import DAY_S, Case
+from autoscaler.simulation.study.splits import Case
 
 PIXELS_PER_SLICE = 5
 Numbers = NDArray[np.float32]

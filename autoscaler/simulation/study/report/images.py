@@ -12,6 +12,7 @@ from autoscaler.adapters.yaml_tree import printable
 from autoscaler.simulation.colors import EMPTY, TEXT, color_of
 from autoscaler.simulation.study.comparison import CaseResult
 from autoscaler.simulation.study.contrast import MARK
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.outcome import Outcome
 from autoscaler.simulation.study.recipe import file_text
 from autoscaler.simulation.study.report.curves import queue_curves
@@ -27,7 +28,7 @@ from autoscaler.simulation.study.report.tracks import (
     job_blocks,
     on,
 )
-from autoscaler.simulation.study.splits import DAY_S, Case
+from autoscaler.simulation.study.splits import Case
 
 WIDTH_IN, DPI = 8.0, 120
 MOST_POINTS = 800

@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from autoscaler.domain.policy.section import Section
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.sources.rhythm import (
     HOUR_S,
     Hour,
@@ -17,7 +18,6 @@ from autoscaler.simulation.study.sources.rhythm import (
     is_weekend,
     swing,
 )
-from autoscaler.simulation.study.splits import DAY_S
 from autoscaler.simulation.study.trace_file import TraceRow
 
 # A new version each day replaces all replicas, at an hour of its own.

@@ -15,8 +15,8 @@ import numpy as np
 from autoscaler.adapters.csv_file import CsvFile, Row, read_csv
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.sources.source import hash_of, hash_of_file
-from autoscaler.simulation.study.splits import DAY_S
 from autoscaler.simulation.study.trace_file import Trace, TraceRow, shipped_trace
 
 JOBS, SPEEDS = "miso_jobs.csv", "miso_speeds.csv"

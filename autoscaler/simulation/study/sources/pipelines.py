@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from autoscaler.domain.policy.quantity import Duration, duration
 from autoscaler.domain.policy.section import Problem, Section, refuse
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.sources.rhythm import (
     HOUR_S,
     Hour,
@@ -22,7 +23,6 @@ from autoscaler.simulation.study.sources.rhythm import (
     is_weekend,
     spread_over,
 )
-from autoscaler.simulation.study.splits import DAY_S
 from autoscaler.simulation.study.trace_file import TraceRow
 
 # Jobs of one push are submitted one after another, within a minute.

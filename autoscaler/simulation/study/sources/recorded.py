@@ -18,8 +18,8 @@ from autoscaler.domain.policy.quantity import format_duration
 from autoscaler.planning.past.demand_history import DemandHistory, Grid, Service
 from autoscaler.planning.past.past_jobs import jobs_seen, mean_service_s
 from autoscaler.ports import PastDemand
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.sources.source import hash_of
-from autoscaler.simulation.study.splits import DAY_S
 from autoscaler.simulation.study.trace_file import Trace, TraceRow, in_order
 
 # The pace of most scrapes; who asks for less time than that is hardly seen anyway.

@@ -8,8 +8,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import AfterValidator, Field
 
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.jobs import TRACE_SLICES
-from autoscaler.simulation.study.splits import DAY_S, LONGEST_S, SHORTEST_S
+from autoscaler.simulation.study.splits import LONGEST_S, SHORTEST_S
 
 HOUR_S = 3600.0
 DAYS_OF_WEEK, WORKING_DAYS = 7, 5

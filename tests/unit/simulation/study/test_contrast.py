@@ -3,8 +3,8 @@
 import pytest
 
 from autoscaler.simulation.study.contrast import contrast_of
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.outcome import JobTimes, Outcome
-from autoscaler.simulation.study.splits import DAY_S
 from tests.studies import WHOLE, jobs
 
 

@@ -15,7 +15,7 @@ from autoscaler.ports import PODS
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.controllers.pods import uid_of
 from autoscaler.simulation.study.checks import problems_of
-from autoscaler.simulation.study.dates import MONDAY_S
+from autoscaler.simulation.study.dates import DAY_S, MONDAY_S
 from autoscaler.simulation.study.embedded import (
     EmbeddedSettings,
     fleet_of,
@@ -25,7 +25,7 @@ from autoscaler.simulation.study.known_past import KnownPast
 from autoscaler.simulation.study.light import play
 from autoscaler.simulation.study.players import Exact
 from autoscaler.simulation.study.policies import with_driver
-from autoscaler.simulation.study.splits import DAY_S, Case, Work
+from autoscaler.simulation.study.splits import Case, Work
 from autoscaler.simulation.study.unthrottled import UNTHROTTLED, unthrottled
 from tests.studies import MODEL, ONE, THREE, WHOLE, fleet, jobs
 

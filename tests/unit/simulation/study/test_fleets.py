@@ -6,8 +6,10 @@ from autoscaler.agent.wiring import new_agent
 from autoscaler.domain.mig.profile import load_models
 from autoscaler.domain.policy.policy import Driver
 from autoscaler.simulation.study.checks import problems_of
+from autoscaler.simulation.study.dates import DAY_S
+from autoscaler.simulation.study.division import Days
 from autoscaler.simulation.study.policies import Conditions, run_policy
-from autoscaler.simulation.study.splits import DAY_S, Case, Days, Work, work_of_days
+from autoscaler.simulation.study.splits import Case, Work, work_of_days
 from autoscaler.simulation.study.trace_file import Trace, TraceRow
 from autoscaler.simulation.study.unthrottled import unthrottled
 

@@ -4,9 +4,9 @@ from math import inf
 
 import pytest
 
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.outcome import JobTimes, Outcome
 from autoscaler.simulation.study.pairing import Ratio, Verdict, geometric_mean, ratio_of
-from autoscaler.simulation.study.splits import DAY_S
 from tests.studies import WHOLE, jobs
 
 

@@ -11,10 +11,11 @@ from autoscaler.domain.policy.peak_note import read_notes
 from autoscaler.domain.policy.policy import Driver
 from autoscaler.simulation.study.announcing import note_of
 from autoscaler.simulation.study.checks import problems_of
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.jobs import work_of
 from autoscaler.simulation.study.peaks import Peak, parse_peak, parse_peaks, with_peak
 from autoscaler.simulation.study.policies import Conditions, run_policy
-from autoscaler.simulation.study.splits import DAY_S, Announcement, Case, Work
+from autoscaler.simulation.study.splits import Announcement, Case, Work
 from autoscaler.simulation.study.unthrottled import unthrottled
 from tests.studies import MODEL, ONE, THREE, WHOLE, jobs
 

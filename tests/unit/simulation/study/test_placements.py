@@ -3,8 +3,9 @@
 from autoscaler.agent.wiring import new_agent
 from autoscaler.domain.counts import Counts
 from autoscaler.simulation.study.checks import problems_of
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.embedded import EmbeddedSettings, run_embedded
-from autoscaler.simulation.study.splits import DAY_S, Case, Work
+from autoscaler.simulation.study.splits import Case, Work
 from autoscaler.simulation.study.unthrottled import unthrottled
 from tests.studies import MODEL, ONE, THREE, WHOLE, jobs
 

@@ -9,8 +9,9 @@ from autoscaler.agent.wiring import new_agent
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.profile import load_models
 from autoscaler.domain.policy.policy import Driver, Mode
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.policies import Conditions, for_study, require, run_policy
-from autoscaler.simulation.study.splits import DAY_S, Case, Work
+from autoscaler.simulation.study.splits import Case, Work
 from autoscaler.simulation.study.unthrottled import unthrottled
 from tests.studies import MODEL, THREE, WHOLE, jobs
 

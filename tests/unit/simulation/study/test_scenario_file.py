@@ -6,11 +6,13 @@ import pytest
 
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.policy.policy import Driver
+from autoscaler.simulation.study.dates import DAY_S
+from autoscaler.simulation.study.division import Division
 from autoscaler.simulation.study.peaks import number_text, parse_peaks
 from autoscaler.simulation.study.scenario_file import load_scenario
 from autoscaler.simulation.study.sources.recorded import Recorded
 from autoscaler.simulation.study.sources.synthetic import synthetic_named
-from autoscaler.simulation.study.splits import DAY_S, Division, Split
+from autoscaler.simulation.study.splits import Split
 from autoscaler.simulation.study.trace_file import TraceRow
 
 TRACE = "arrival_s,duration_s,profile,mig_count\n" + "".join(

@@ -6,13 +6,11 @@ from dataclasses import replace
 import pytest
 
 from autoscaler.domain.errors import ConfigError
-from autoscaler.simulation.study.dates import MONDAY_S
+from autoscaler.simulation.study.dates import DAY_S, MONDAY_S
+from autoscaler.simulation.study.division import Days, Division, usual_days
 from autoscaler.simulation.study.sources.memory import jobs_of
 from autoscaler.simulation.study.sources.synthetic import synthetic_named
 from autoscaler.simulation.study.splits import (
-    DAY_S,
-    Days,
-    Division,
     Draw,
     Split,
     build_case,
@@ -20,7 +18,6 @@ from autoscaler.simulation.study.splits import (
     gpus_filled,
     resampled,
     scaled,
-    usual_days,
     work_of_days,
 )
 from autoscaler.simulation.study.trace_file import Trace, TraceRow, read_trace, shipped_trace

@@ -9,10 +9,11 @@ from autoscaler.adapters.dask_cluster import dask_pool
 from autoscaler.domain.errors import AutoscalerError, ConfigError
 from autoscaler.simulation.study.case_file import read_case
 from autoscaler.simulation.study.comparison import Comparison
+from autoscaler.simulation.study.division import Days, Division
 from autoscaler.simulation.study.policies import Conditions
 from autoscaler.simulation.study.recipe import CaseRecipe, draws_of, recipes_of
 from autoscaler.simulation.study.sources.source import TraceFile
-from autoscaler.simulation.study.splits import Days, Division, Split
+from autoscaler.simulation.study.splits import Split
 from autoscaler.simulation.study.sweep import (
     Workers,
     code_version,

@@ -9,7 +9,8 @@ from autoscaler.simulation.study.advice.days import (
     in_order,
     joined,
 )
-from autoscaler.simulation.study.splits import DAY_S, Case, Work
+from autoscaler.simulation.study.dates import DAY_S
+from autoscaler.simulation.study.splits import Case, Work
 from tests.studies import MODEL, ONE, jobs, work
 
 

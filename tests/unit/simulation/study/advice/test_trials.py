@@ -8,9 +8,10 @@ import pytest
 from autoscaler.simulation.study.advice.candidates import FIXED, Candidate
 from autoscaler.simulation.study.advice.days import DrawnDays
 from autoscaler.simulation.study.advice.trials import Trial, versus
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.outcome import JobTimes, Outcome
 from autoscaler.simulation.study.pairing import Verdict
-from autoscaler.simulation.study.splits import DAY_S, Case, Work
+from autoscaler.simulation.study.splits import Case, Work
 from tests.studies import MODEL, ONE, jobs, work
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from autoscaler.domain.errors import ConfigError
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.recipe import CaseRecipe
 from autoscaler.simulation.study.sources.measured import measured_jobs
 from autoscaler.simulation.study.sources.named import source_named
-from autoscaler.simulation.study.splits import DAY_S, Draw, Split
+from autoscaler.simulation.study.splits import Draw, Split
 from autoscaler.simulation.study.trace_file import read_trace, shipped_trace
 from tests.studies import MODEL, ONE, THREE, WHOLE
 

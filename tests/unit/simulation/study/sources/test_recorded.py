@@ -11,8 +11,8 @@ from autoscaler.planning.past.demand_history import DemandHistory, Grid
 from autoscaler.simulation.prometheus.api import Outage, PrometheusApi
 from autoscaler.simulation.prometheus.series import SeriesStore, Target
 from autoscaler.simulation.prometheus_server import PrometheusServer
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.sources.recorded import STEP_S, Reach, Recorded, recorded
-from autoscaler.simulation.study.splits import DAY_S
 from tests.studies import MODEL, ONE, THREE, TWO, WHOLE
 
 REQUESTS = "kube_pod_container_resource_requests"

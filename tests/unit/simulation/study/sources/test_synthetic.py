@@ -7,13 +7,14 @@ import pytest
 from pydantic import ValidationError
 
 from autoscaler.domain.errors import ConfigError
+from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.recipe import CaseRecipe
 from autoscaler.simulation.study.sources.diurnal import Diurnal
 from autoscaler.simulation.study.sources.inference import InferenceFleet
 from autoscaler.simulation.study.sources.pipelines import Pipelines
 from autoscaler.simulation.study.sources.rhythm import draw_runs_s, mean_run_s, mean_slices
 from autoscaler.simulation.study.sources.synthetic import Synthetic, synthetic_named
-from autoscaler.simulation.study.splits import DAY_S, Draw, Split
+from autoscaler.simulation.study.splits import Draw, Split
 from tests.studies import MODEL
 
 HOUR_S = 3600.0
