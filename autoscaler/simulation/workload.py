@@ -9,6 +9,7 @@ from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.ports import JOBS, PODS, Kind, RawObject
 from autoscaler.simulation.controllers.platform import Platform
 from autoscaler.simulation.controllers.pods import RUN_SECONDS
+from autoscaler.simulation.digits import number_text
 from autoscaler.simulation.traces import Arrival
 
 NAMESPACE = "jobs"
@@ -156,7 +157,7 @@ def resource_of(model: GpuModel, slices: int) -> str:
 def _marks(task: Task) -> RawObject:
     annotations = dict(task.annotations)
     if task.run_s is not None:
-        annotations[RUN_SECONDS] = f"{task.run_s:g}" if task.run_s < 1e5 else str(task.run_s)
+        annotations[RUN_SECONDS] = number_text(task.run_s)
     labels = {TASK_LABEL: task.name, **task.labels}
     return {"labels": labels, "annotations": annotations}
 

@@ -8,13 +8,13 @@ they run is drawn from past jobs of their profile.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from math import ceil, isfinite
 from random import Random
 
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.mig.layouts import maximal_multisets
 from autoscaler.domain.mig.profile import GpuModel
+from autoscaler.simulation.digits import number_text
 from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.jobs import StudyJob, slices_of, work_of
 from autoscaler.simulation.study.notices import peak_jobs
@@ -84,11 +84,6 @@ class Peak:
     def drawn_from(self) -> str:
         """What decides its jobs; an announcement changes none of them."""
         return f"{self.profiles} {self.factor} {self.days} {self.start_h} {self.end_h}"
-
-
-def number_text(value: float) -> str:
-    """Return a number with all its digits and without an exponent."""
-    return format(Decimal(repr(value)), "f").removesuffix(".0")
 
 
 def parse_peaks(text: str, model: GpuModel) -> list[Peak]:

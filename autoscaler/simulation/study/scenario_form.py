@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from autoscaler.domain.policy.policy import Driver, PrometheusUrl
 from autoscaler.domain.policy.quantity import Duration, duration
 from autoscaler.domain.policy.section import Name, Problem, Section, Text, refuse
-from autoscaler.simulation.study.peaks import number_text
+from autoscaler.simulation.digits import number_text
 from autoscaler.simulation.study.sources.synthetic import DAYS, Drawn
 from autoscaler.simulation.study.splits import OWN, Split
 

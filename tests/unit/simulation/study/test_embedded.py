@@ -64,6 +64,15 @@ def test_without_a_loop_jobs_run_as_in_the_light_simulator():
         assert other.end_s <= own.end_s <= other.end_s + late_s + POD_S
 
 
+def test_a_job_runs_to_its_last_millisecond():
+    """Run times of drawn jobs are no whole seconds."""
+    case = case_of((0, 11_621.431, WHOLE), (0, 123_456.789, WHOLE))
+    outcome = run_embedded("static", case, settings({WHOLE: 1}, {WHOLE: 1}))
+    assert problems_of(outcome, case) == []
+    ran = [round(t.end_s - t.start_s, 3) for t in outcome.jobs]
+    assert ran == pytest.approx([11_621.431, 123_456.789], abs=0.002)
+
+
 def test_an_instance_that_the_world_loses_is_noticed():
     """A reset of the GPU takes it away while a job runs on it."""
 

@@ -6,9 +6,10 @@ import pytest
 
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.policy.policy import Driver
+from autoscaler.simulation.digits import number_text
 from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.division import Division
-from autoscaler.simulation.study.peaks import number_text, parse_peaks
+from autoscaler.simulation.study.peaks import parse_peaks
 from autoscaler.simulation.study.scenario_file import load_scenario
 from autoscaler.simulation.study.sources.recorded import Recorded
 from autoscaler.simulation.study.sources.synthetic import synthetic_named
