@@ -87,9 +87,11 @@ class Recuts:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._known: dict[tuple[str, int], Geometry] = {}
-        self.number = 0
-        self.note(world.fleet.names)
+        self._known = {
+            (node, gpu.index): gpu.geometry
+            for node in world.fleet.names
+            for gpu in world.hardware.gpus(node)
+        }
         self.number = 0
 
     def note(self, nodes: Iterable[str]) -> None:
@@ -97,7 +99,7 @@ class Recuts:
         for node in nodes:
             for gpu in self._world.hardware.gpus(node):
                 key, geometry = (node, gpu.index), gpu.geometry
-                self.number += self._known.get(key) != geometry
+                self.number += self._known[key] != geometry
                 self._known[key] = geometry
 
 
