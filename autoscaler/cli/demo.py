@@ -15,8 +15,7 @@ from autoscaler.cli.demo_policy import demo_policy, policy_text
 from autoscaler.cli.demo_report import draw_comparison, draw_factors, factors_of
 from autoscaler.cli.demo_run import AutoscaledRun, run_alone, run_autoscaled
 from autoscaler.cli.exit_codes import ExitCode
-from autoscaler.cli.output import console
-from autoscaler.domain.errors import ConfigError
+from autoscaler.cli.output import console, write_file
 from autoscaler.simulation.collecting import few_collections
 from autoscaler.simulation.demo.comparison import compare
 from autoscaler.simulation.demo.scenario import (
@@ -99,12 +98,3 @@ def conclude(out: Console, run: AutoscaledRun) -> ExitCode:
         " planned for it."
     )
     return ExitCode.OK
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a file; ConfigError when that cannot be done."""
-    try:
-        # Names of files need not be text, and reports name files.
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error

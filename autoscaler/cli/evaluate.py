@@ -14,9 +14,9 @@ from typing import Annotated
 import typer
 
 from autoscaler.agent.wiring import new_agent
-from autoscaler.cli.demo import write_file
 from autoscaler.cli.exit_codes import ExitCode
 from autoscaler.cli.main import run_app
+from autoscaler.cli.output import write_file
 from autoscaler.cli.simulate_report import check_file
 from autoscaler.cli.simulate_run import workers_of
 from autoscaler.cli.simulate_sweep import check_sweep_folder
@@ -56,9 +56,10 @@ def evaluate(
     check(results, page)
     cases = planned(results, new_agent)
     if page_only:
-        if not any(case.is_run for case in read_cases(cases)):
+        read = read_cases(cases)
+        if not any(case.is_run for case in read):
             raise ConfigError(f"{results}: holds no case of the evaluation")
-        read = shown(page, cases)
+        write_page(page, read)
     else:
         chosen = wanted(cases, only or [])
         with workers_of(processes, dask) as workers:
@@ -66,7 +67,8 @@ def evaluate(
                 run_missing(chosen, workers, first)
             finally:
                 # What was run before an error, or before somebody had enough, is shown too.
-                read = shown(page, cases)
+                read = read_cases(cases)
+                write_page(page, read)
     if summary:
         typer.echo(as_text(summary_rows(read)))
 
@@ -79,13 +81,6 @@ def check(results: Path, page: Path) -> None:
     # Not everyone has it.
     if find_spec("matplotlib") is None:
         raise ConfigError("the page's picture needs matplotlib: mig-autoscaler[pictures]")
-
-
-def shown(page: Path, cases: Sequence[Planned]) -> list[CaseRuns]:
-    """Write the page from what there is, and return that."""
-    read = read_cases(cases)
-    write_page(page, read)
-    return read
 
 
 def write_page(page: Path, cases: Sequence[CaseRuns]) -> None:

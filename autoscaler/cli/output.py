@@ -11,12 +11,15 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from pathlib import Path
 
 import typer
 import yaml
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+from autoscaler.domain.errors import ConfigError
 
 Document = Mapping[str, object]
 
@@ -111,3 +114,12 @@ def amount_text(amount: float) -> str:
 def counts_text(counts: Mapping[str, int]) -> str:
     """Return profile counts as people write them: ``2x1g.5gb 1x3g.20gb``."""
     return " ".join(f"{number}x{name}" for name, number in counts.items()) or "-"
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file; ConfigError when that cannot be done."""
+    try:
+        # Names of files need not be text, and reports name files.
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error

@@ -11,8 +11,7 @@ from autoscaler.adapters.default_policy import default_policy_for
 from autoscaler.adapters.policy_file import parse_policy
 from autoscaler.cli.advice_document import advice_document, advised_text
 from autoscaler.cli.advice_view import draw_advice
-from autoscaler.cli.demo import write_file
-from autoscaler.cli.output import Form, emit
+from autoscaler.cli.output import Form, emit, write_file
 from autoscaler.cli.simulate_report import check_file
 from autoscaler.cli.simulate_run import progress_bar, workers_of
 from autoscaler.domain.errors import ConfigError

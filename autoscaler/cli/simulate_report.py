@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from autoscaler.cli.demo import write_file
-from autoscaler.cli.output import FORM_OPTION, Form
+from autoscaler.cli.output import FORM_OPTION, Form, write_file
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.policy.policy import policy_hash
 from autoscaler.simulation.study.comparison import CaseResult, Comparison

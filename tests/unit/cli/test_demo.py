@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autoscaler.cli.demo import conclude, settings_of, write_file
+from autoscaler.cli.demo import conclude, settings_of
 from autoscaler.cli.demo_live import change_text, nodes_table, waits_at
 from autoscaler.cli.demo_policy import demo_policy, policy_text
 from autoscaler.cli.demo_report import row_text
 from autoscaler.cli.demo_run import AutoscaledRun, faults_of, make_world
-from autoscaler.cli.output import text_of
+from autoscaler.cli.output import text_of, write_file
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.journal.history import RolloutRecord
