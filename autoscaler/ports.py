@@ -17,6 +17,7 @@ from autoscaler.domain.cluster.objects import (
     Pod,
     PodRef,
 )
+from autoscaler.domain.cluster.placeholder import PlaceholderOrder
 from autoscaler.domain.mig.geometry import GpuInstance
 
 if TYPE_CHECKING:
@@ -235,6 +236,17 @@ class ClusterApi(Protocol):
         Returns also when the pod is already gone or replaced. Unavailable when a
         disruption budget forbids it now; the message names the budget.
         """
+        ...
+
+    def create_placeholder(self, namespace: str, order: PlaceholderOrder) -> None:
+        """Create a placeholder pod; Conflict when one of its name exists.
+
+        Refused where its PriorityClass does not exist, or a quota stands against it.
+        """
+        ...
+
+    def delete_pod(self, pod: PodRef) -> None:
+        """Delete a pod of ours, with its uid as precondition; fine when it is gone."""
         ...
 
     def read_config_map(self, namespace: str, name: str) -> ConfigMap | None:

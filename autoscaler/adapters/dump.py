@@ -39,6 +39,7 @@ from autoscaler.domain.cluster.objects import (
     PodGroup,
     Quota,
 )
+from autoscaler.domain.cluster.placeholder import without_placeholders
 from autoscaler.domain.errors import ConfigError
 from autoscaler.domain.fleet.ownership import INSTASLICE
 from autoscaler.ports import RawObject
@@ -192,10 +193,11 @@ class Dump:
         groups = tuple(self.pod_groups.agreed())
         pods = self._pods()
         managed = manager_nodes_of(pods) if any(map(is_manager, pods)) else None
+        ours, others = without_placeholders(pods)
         return Observation(
             observed_at_s=now_s,
             nodes=tuple(self._nodes()),
-            pods=with_members(pods, groups),
+            pods=with_members(others, groups),
             budgets=tuple(self._budgets()),
             config_maps=tuple(self.config_maps.agreed()),
             pod_groups=groups,
@@ -207,6 +209,7 @@ class Dump:
             offline=True,
             announcements=self.outlook.announcements(),
             kueue=self.outlook.kueue(self.notices),
+            placeholders=ours,
             notices=tuple(self._notices()),
         )
 

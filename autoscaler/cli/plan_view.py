@@ -13,7 +13,13 @@ from autoscaler.control.proposal import Proposal
 from autoscaler.domain.cluster.objects import Observation, PodRef
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.mig.geometry import Geometry
-from autoscaler.domain.plan.plan import GpuChange, NodeChange, Optimality, Plan
+from autoscaler.domain.plan.plan import (
+    GpuChange,
+    NodeChange,
+    NodePlaceholders,
+    Optimality,
+    Plan,
+)
 from autoscaler.domain.reasons import Hold, PodNote
 
 SHOWN = 3
@@ -37,6 +43,7 @@ def draw_plan(
         _draw_placements(out, plan.changes)
     _draw_evictions(out, plan.changes, observation)
     _draw_waits(out, plan.changes)
+    _draw_placeholders(out, plan.placeholders)
     _draw_demand(out, plan)
     _draw_unserved(out, plan.unserved)
     _draw_holds(out, plan.holds, wide=wide)
@@ -151,6 +158,17 @@ def _draw_waits(out: Console, changes: Iterable[NodeChange]) -> None:
     drawn = table("NODE", "POD", title=f"WAITS FOR ({len(waits)} to end by themselves)")
     for name, pod in waits:
         drawn.add_row(name, str(pod))
+    section(out, drawn)
+
+
+def _draw_placeholders(out: Console, wanted: Iterable[NodePlaceholders]) -> None:
+    own = tuple(wanted)
+    if not own:
+        return
+    title = f"KEEPS ({sum(one.number for one in own)} whole GPUs, once pods have ended there)"
+    drawn = table("NODE", "RESOURCE", "NUMBER", "PODS", title=title, right=["NUMBER"])
+    for one in own:
+        drawn.add_row(one.node, one.resource, str(one.number), ", ".join(map(str, one.awaits)))
     section(out, drawn)
 
 

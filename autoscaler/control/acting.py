@@ -11,6 +11,7 @@ from autoscaler.control.history_json import with_records
 from autoscaler.control.leadership import Leadership
 from autoscaler.control.memory import CycleMemory
 from autoscaler.control.outcome import View
+from autoscaler.control.placeholders import Placeholders
 from autoscaler.control.rollouts import Progress, Rollouts, node_patch, record_of
 from autoscaler.control.setting import Setting
 from autoscaler.control.starting import Basis, Starter
@@ -116,6 +117,17 @@ class Acting:
             self._note(first)
             if first.journal is not None:
                 self._note(rollouts.advance(first.name, first.journal))
+
+    def place(self, plan: Plan | None, view: View) -> None:
+        """Make and remove placeholders; without a plan only those that are over go."""
+        leadership = self.leadership
+        if leadership is None:
+            return
+        image = self.setting.policy.rollout.placeholder_image
+        ours = Placeholders(self.setting.outside, leadership, image, self.errors)
+        ours.tidy(view.observation, self.journals)
+        if plan is not None:
+            ours.follow(plan, view.snapshot, view.observation, self.journals)
 
     def keep_up(self, view: View) -> None:
         """Clean up marks on nodes without a rollout."""

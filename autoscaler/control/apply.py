@@ -167,6 +167,7 @@ class Apply:
             refusals += self._drop(scene, waiting)
             free = [c for c in scene.plan.changes if c.node in waiting and not c.blocked_by]
             scene.acting.start(scene.plan, free, scene.view)
+            scene.acting.place(None, scene.view)
             for change in free:
                 refusals += self._started(scene, waiting.pop(change.node))
             self._report(scene)

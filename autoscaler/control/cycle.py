@@ -104,6 +104,8 @@ class Cycle:
         view = self._look(acting.advance(observation), kept.paused)
         self._memory = replace(self._memory, history=acting.history)
         verdict = self._decide(view, acting)
+        if verdict.decision is not Decision.PLANNED:
+            acting.place(None, view)
         acting.keep_up(view)
         service_times = self._learn(view, acting)
         outcome = replace(
@@ -166,6 +168,7 @@ class Cycle:
         ready = self._ready(gated)
         acting.start(gated, ready, view)
         acting.end_waits(gated, view)
+        acting.place(gated, view)
         if any(change.node not in acting.journals for change in ready):
             # What did not start for reasons of the moment is decided on again.
             self._memory = replace(self._memory, digest="")

@@ -91,6 +91,9 @@ GAIN = gauge("plan_gain_slice_seconds", "Gain of all proposed changes.")
 COST = gauge("plan_cost_slice_seconds", "Cost of all proposed changes.")
 OPTIMALITY_GAP = gauge("plan_optimality_gap_ratio", "Proven distance to the best plan.")
 OPEN_ROLLOUTS = gauge("open_rollouts", "Rollouts that are open, by state.", "state")
+PLACEHOLDERS = gauge(
+    "placeholders", "Placeholder pods: bound, or waiting for a whole GPU.", "pool", "state"
+)
 ROLLOUTS = counter("rollouts", "Rollouts that ended, by result.", "result")
 ROLLOUT_SECONDS = Metric(
     "rollout_duration_seconds",
@@ -133,6 +136,7 @@ CATALOG: tuple[Metric, ...] = (
     COST,
     OPTIMALITY_GAP,
     OPEN_ROLLOUTS,
+    PLACEHOLDERS,
     ROLLOUTS,
     ROLLOUT_SECONDS,
     EVICTIONS,

@@ -21,6 +21,7 @@ from autoscaler.domain.reasons import Block, Reason
 from autoscaler.planning.forecasting.outlook import look_ahead
 from autoscaler.planning.gating.gate import Standing, gate
 from autoscaler.planning.past.values import ValueHistory
+from autoscaler.planning.placeholders import Occasion, placeholders_for
 from autoscaler.planning.planner import PlannerSettings, make_plan
 from autoscaler.planning.program.optimizer import Guard
 
@@ -90,6 +91,9 @@ def decide(
     """Return the best plan, with what blocks its changes."""
     plan = make_plan(seen.snapshot, seen.demand, policy, now_s, settings)
     gated = gate(plan, seen.snapshot, policy, now_s, standing)
+    occasion = Occasion(policy, now_s, settings, standing)
+    placeholders = placeholders_for(seen.snapshot, seen.demand, occasion)
+    gated = replace(gated, placeholders=placeholders)
     return without_troubled_pools(gated, seen.journals)
 
 

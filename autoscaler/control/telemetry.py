@@ -24,6 +24,7 @@ from autoscaler.planning.gating.timing import timing
 
 COMPLETE = frozenset({Decision.OBSERVED, Decision.UNCHANGED, Decision.PLANNED})
 NODE_STATES = ("changeable", "held", "reserved", "rolling")
+PLACEHOLDER_STATES = ("waiting", "bound")
 ANSWERS = ("accepted", "refused")
 PHASES = ("pending", "running")
 
@@ -116,8 +117,14 @@ def _fleet(view: View) -> Iterator[Sample]:
     yield from _counted(catalog.HOLDS, Reason, (hold.reason for hold in view.snapshot.holds))
     quarantined = sum(1 for n in nodes if any(h.reason is Reason.QUARANTINED for h in n.holds))
     yield Sample(catalog.QUARANTINED, quarantined)
-    for metric, amounts in ((catalog.SUPPLY, "supply"), (catalog.FREE, "free")):
-        yield from Amounts(view).of(metric, ((n, getattr(n, amounts)) for n in nodes))
+    yield from Amounts(view).of(catalog.SUPPLY, ((n, n.supply) for n in nodes))
+    yield from Amounts(view).of(catalog.FREE, ((n, n.takeable) for n in nodes))
+    placeholders = Counter(
+        (n.pool, "bound" if p.is_bound else "waiting") for n in nodes for p in n.placeholders
+    )
+    for pool in sorted(view.snapshot.pools_total):
+        for state in PLACEHOLDER_STATES:
+            yield Sample(catalog.PLACEHOLDERS, placeholders[pool, state], (pool, state))
 
 
 def _state(node: FleetNode) -> str:

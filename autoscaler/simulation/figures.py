@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from autoscaler.domain.cluster.marks import PLACEHOLDER
 from autoscaler.domain.counts import Counts
 from autoscaler.ports import NODES, PODS, RawObject
 from autoscaler.simulation.controllers.informer import Key, Notice
@@ -120,7 +121,7 @@ class Observer:
 
     @property
     def pods(self) -> tuple[PodTimes, ...]:
-        """All pods that asked for devices, by submission."""
+        """All pods that asked for devices, by submission; placeholders are nobody's work."""
         return tuple(self._times.values())
 
     @property
@@ -153,7 +154,7 @@ class Observer:
 
     def _begin(self, key: Key, pod: RawObject) -> PodTimes | None:
         devices = dict(needs_of(pod).devices)
-        if not devices:
+        if not devices or PLACEHOLDER in labels_of(pod):
             return None
         now_s = self._platform.now_s()
         task = labels_of(pod).get(TASK_LABEL, key[1])

@@ -7,6 +7,7 @@ objects are in memory.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from autoscaler.domain.cluster.placeholder import PRIORITY_CLASS
 from autoscaler.domain.errors import ConfigError, InvariantError
 from autoscaler.domain.mig.configuration import render_configurations
 from autoscaler.ports import (
@@ -48,6 +49,15 @@ NODE_AGENT = "mig-autoscaler-agent"
 Connect = Callable[[Store, str], ObjectClient]
 # Whoever set the cluster up: a person, as far as managed fields tell.
 FOUNDER_AGENT = "kubectl"
+
+# As the manifests have it: first in every queue, and nobody has to go for it.
+PLACEHOLDER_CLASS: RawObject = {
+    "apiVersion": "scheduling.k8s.io/v1",
+    "kind": "PriorityClass",
+    "metadata": {"name": PRIORITY_CLASS, "uid": "placeholder-class"},
+    "value": 1_000_000_000,
+    "preemptionPolicy": "Never",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +205,8 @@ class World:
         client, operator = self.client(FOUNDER_AGENT), self.settings.operator_namespace
         for name in (operator, *self.settings.namespaces):
             client.create(NAMESPACES, None, {"metadata": {"name": name}})
+        # It has a uid of its own, so that it does not change those of all that follows.
+        self.store.load([PLACEHOLDER_CLASS])
         for name, value in self.settings.priority_classes:
             body: RawObject = {"metadata": {"name": name}, "value": value}
             client.create(PRIORITY_CLASSES, None, body)

@@ -1,7 +1,7 @@
 """What the loop may count on from a cluster, whichever client brings the objects."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -9,7 +9,8 @@ from autoscaler.adapters.kubernetes.cluster import KubernetesCluster
 from autoscaler.adapters.kubernetes.credentials import connect_to
 from autoscaler.adapters.kubernetes.http import HttpObjectClient
 from autoscaler.adapters.kubernetes.transport import HttpLimits
-from autoscaler.domain.cluster.objects import ConfigMap, Gang, PodRef
+from autoscaler.domain.cluster.objects import ConfigMap, Gang, PodRef, Taint
+from autoscaler.domain.cluster.placeholder import PlaceholderOrder, placeholder_of
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.errors import (
     Conflict,
@@ -19,17 +20,28 @@ from autoscaler.domain.errors import (
     Refused,
     Unavailable,
 )
-from autoscaler.ports import EVENTS, PODS, ClusterEvent, LeaseState, NodePatch, ObjectClient
+from autoscaler.ports import (
+    EVENTS,
+    NAMESPACES,
+    PODS,
+    PRIORITY_CLASSES,
+    ClusterEvent,
+    LeaseState,
+    NodePatch,
+    ObjectClient,
+)
 from autoscaler.simulation.api_server import ApiServer
 from autoscaler.simulation.apiserver.faults import Break, Fault, Point, Rule
 from autoscaler.simulation.apiserver.request import Request, Verb
 from autoscaler.simulation.clock import VirtualClock
 from autoscaler.simulation.store import Store, StoreClient
+from autoscaler.simulation.world import PLACEHOLDER_CLASS
 from tests.builders import api_node, api_pod
 
 NOW_S = 1_900_000_000.0
 LIMITS = HttpLimits(connect_s=2.0, silence_s=0.5, call_s=3.0, tries=2, page_size=2)
 MIG = "nvidia.com/mig-1g.5gb"
+WHOLE = "nvidia.com/mig-7g.40gb"
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +313,76 @@ def test_an_eviction_names_the_pod_by_uid(world: World) -> None:
     """By its name alone another pod could be hit."""
     with pytest.raises(InvariantError):
         world.cluster.evict(PodRef("default", "a"))
+
+
+def order(name: str = "mig-placeholder-x-0") -> PlaceholderOrder:
+    """Return a placeholder for a whole GPU of node-a."""
+    taints = (
+        Taint("team", "NoSchedule", "ml"),
+        Taint("node.kubernetes.io/not-ready", "NoExecute"),
+    )
+    return PlaceholderOrder(name, "node-a", "nvidia.com/mig-7g.40gb", "pause:1", taints)
+
+
+def with_class(world: World) -> World:
+    """Return a world that has what placeholders need."""
+    for name in ("mig-autoscaler", "team"):
+        world.client.create(NAMESPACES, None, {"metadata": {"name": name}})
+    world.client.create(PRIORITY_CLASSES, None, PLACEHOLDER_CLASS)
+    return world
+
+
+def test_a_placeholder_is_first_in_the_queue_and_for_one_node(world: World) -> None:
+    """It takes nothing from anyone, ends by itself once bound, and is no demand."""
+    with_class(world).cluster.create_placeholder("mig-autoscaler", order())
+    raw = world.client.get(PODS, "mig-autoscaler", order().name)["spec"]
+    assert (raw["priority"], raw["preemptionPolicy"]) == (1_000_000_000, "Never")
+    assert raw["activeDeadlineSeconds"] > 0
+    (limits,) = [c["resources"]["limits"] for c in raw["containers"]]
+    assert limits == {"nvidia.com/mig-7g.40gb": "1"}
+    # A node that is closed or not ready is not for it either.
+    assert [t["key"] for t in raw["tolerations"] if not t["key"].startswith("node.")] == [
+        "team"
+    ]
+    assert "node.kubernetes.io/unschedulable" not in {t["key"] for t in raw["tolerations"]}
+    seen = world.cluster.observe()
+    assert seen.pods == ()
+    (own,) = map(placeholder_of, seen.placeholders)
+    assert (own.node, own.holds, own.is_bound) == ("node-a", Counts({WHOLE: 1}), False)
+
+
+def test_a_second_placeholder_of_a_name_is_a_conflict(world: World) -> None:
+    """Whoever died after the first write makes no second one."""
+    with_class(world).cluster.create_placeholder("mig-autoscaler", order())
+    with pytest.raises(Conflict):
+        world.cluster.create_placeholder("mig-autoscaler", order())
+
+
+def test_without_its_priority_class_a_placeholder_is_refused(world: World) -> None:
+    """By the server, in words that name it."""
+    world.client.create(NAMESPACES, None, {"metadata": {"name": "mig-autoscaler"}})
+    with pytest.raises(Refused, match="mig-autoscaler-placeholder"):
+        world.cluster.create_placeholder("mig-autoscaler", order())
+
+
+def test_a_mark_in_another_namespace_makes_no_placeholder(world: World) -> None:
+    """It is a pod like any other."""
+    with_class(world).cluster.create_placeholder("team", order())
+    seen = world.cluster.observe()
+    assert ([pod.name for pod in seen.pods], seen.placeholders) == ([order().name], ())
+
+
+def test_deleting_hits_the_very_pod(world: World) -> None:
+    """Not a later one of its name; what is gone is gone, and a name alone is not enough."""
+    with_class(world).cluster.create_placeholder("mig-autoscaler", order())
+    (pod,) = world.cluster.observe().placeholders
+    with pytest.raises(Conflict):
+        world.cluster.delete_pod(replace(pod.ref, uid="of-old"))
+    with pytest.raises(InvariantError):
+        world.cluster.delete_pod(replace(pod.ref, uid=""))
+    world.cluster.delete_pod(pod.ref)
+    assert world.cluster.observe().placeholders == ()
+    world.cluster.delete_pod(pod.ref)
 
 
 def test_a_budget_that_forbids_an_eviction_is_named(world: World) -> None:

@@ -14,12 +14,17 @@ from autoscaler.adapters.policy_file import parse_policy
 from autoscaler.cli.initial_configuration import initial_manifest
 from autoscaler.cli.main import main, make_app
 from autoscaler.cli.run import parse_address
+from autoscaler.domain.cluster.placeholder import PRIORITY_CLASS
 from autoscaler.domain.mig.configuration import initial_configurations, parse_configurations
 from autoscaler.domain.policy.policy import Mode
 from autoscaler.ports import CONFIG_MAPS
 from autoscaler.simulation.api_server import ApiServer, write_kubeconfig
 from autoscaler.simulation.store import Store, StoreClient
+from autoscaler.simulation.study.seen_metrics import SeenMetrics
+from autoscaler.simulation.world import PLACEHOLDER_CLASS
 from tests.builders import NOW_S
+from tests.floods import FULL, Steady, flood
+from tests.floods import POLICY as FLOODED
 from tests.loops import Replica, auto_policy, world_with_namespace
 from tests.rbac import Grant, forbidden, grants_of, unused
 from tests.servers import namespace
@@ -244,9 +249,20 @@ def requests_of(mode, *, stuck=False):
     return world.store.requests.entries(lambda e: e.user_agent == "replica-1")
 
 
+def requests_in_a_flood():
+    """Return all requests of a loop that keeps whole GPUs from those who would be next."""
+    world = world_with_namespace(FULL, FULL)
+    flood(world, 2)
+    policy = auto_policy(**FLOODED)
+    Replica(world, policy, metrics=SeenMetrics(world), history=Steady())
+    world.run_for(1500)
+    return world.store.requests.entries(lambda e: e.user_agent == "replica-1")
+
+
 @cache
 def auto_requests():
-    return (*requests_of(Mode.AUTO), *requests_of(Mode.AUTO, stuck=True))
+    alone = (*requests_of(Mode.AUTO), *requests_of(Mode.AUTO, stuck=True))
+    return (*alone, *requests_in_a_flood())
 
 
 @pytest.mark.parametrize(
@@ -282,11 +298,25 @@ def test_no_right_is_given_that_is_never_needed():
 
 @pytest.mark.parametrize("folder", FOLDERS[:3])
 def test_no_right_is_unlimited(folder):
-    """No star, no deleting of pods, no secrets, no writing of roles."""
+    """No star, no deleting of pods of others, no secrets, no writing of roles."""
     grants = grants_of(rendered(folder), ACCOUNT)
     assert [str(g) for g in grants if "*" in (g.verb, g.group, g.resource)] == []
-    assert [str(g) for g in grants if g.verb in {"delete", "deletecollection"}] == []
+    deletes = [g for g in grants if g.verb in {"delete", "deletecollection"}]
+    assert {(g.resource, g.namespace) for g in deletes} <= {("pods", ACCOUNT[0])}
+    makes = [g for g in grants if g.resource == "pods" and g.verb == "create"]
+    assert {g.namespace for g in makes} <= {ACCOUNT[0]}
     assert [str(g) for g in grants if g.resource == "secrets" or "rbac" in g.group] == []
+
+
+def test_placeholders_go_before_all_others_and_take_nothing_from_anyone():
+    """As the class that the pods name says."""
+    (own,) = of_kind("deploy/auto", "PriorityClass")
+    assert own["metadata"]["name"] == PRIORITY_CLASS
+    # The highest that is not kept for the system.
+    assert (own["value"], own["preemptionPolicy"]) == (1_000_000_000, "Never")
+    assert {
+        k: own[k] for k in ("value", "preemptionPolicy")
+    }.items() <= PLACEHOLDER_CLASS.items()
 
 
 def test_modes_that_observe_may_not_write():

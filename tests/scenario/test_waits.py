@@ -4,8 +4,6 @@ Two nodes of one GPU are whole and in use; the past entitles whole GPUs to one o
 scheduler gives an instance that becomes free to the next pod that asks for it at once.
 """
 
-from dataclasses import dataclass
-
 import pytest
 
 from autoscaler.adapters.kubernetes.cluster import KubernetesCluster
@@ -14,12 +12,11 @@ from autoscaler.control.outside import Outside
 from autoscaler.control.setting import Setting, leadership_for
 from autoscaler.domain.journal.rollout import Result
 from autoscaler.domain.policy.policy import Mode
-from autoscaler.planning.past.demand_history import history_of_jobs
-from autoscaler.planning.past.queue_model import Job
 from autoscaler.ports import CONFIG_MAPS, PODS
 from autoscaler.simulation.apiserver.faults import Point
 from autoscaler.simulation.store import StoreClient
 from tests.agent_worlds import Guard, agent_policy, agent_world
+from tests.floods import FULL, POLICY, Steady, flood
 from tests.loops import (
     NAMESPACE,
     STATUS,
@@ -30,46 +27,13 @@ from tests.loops import (
     is_closed,
     kill_at_write,
 )
-from tests.worlds import ONE, START_S, THREE, WHOLE, cordon, geometries, pods, task
-
-FULL = {"7g.40gb": 1}
-# One whole GPU and two halves were always wanted, for so many seconds each time.
-ALWAYS = {WHOLE: (1, 4800), THREE: (2, 600)}
-POLICY = {
-    "rollout": {"warmUp": "1s", "surplusDeadline": "1h"},
-    "planning": {"persistence": "0s", "persistenceLooks": 1, "minGain": 1},
-}
-
-
-@dataclass
-class Steady:
-    """A past in which the same was always wanted."""
-
-    def demand(self, pool, grid, alone):
-        first_s, last_s = int(grid.start_s), int(grid.end_s)
-        jobs = {
-            (pool, name): [
-                Job(float(start_s), float(run_s))
-                for start_s in range(first_s, last_s, run_s)
-                for _ in range(number)
-            ]
-            for name, (number, run_s) in ALWAYS.items()
-        }
-        return history_of_jobs(jobs, grid)
+from tests.worlds import ONE, THREE, cordon, geometries, pods
 
 
 def flooded(nodes=("n1", "n2"), gpus=(FULL,), run_s=1000.0):
     """Return a world in use, with a flood that waits and two small pods behind it."""
     world = agent_world(*gpus, nodes=nodes)
-    number = len(nodes) * len(gpus)
-    world.submit(task(f"first-{i}", {WHOLE: 1}, run_s=run_s) for i in range(number))
-    world.submit(
-        task(f"flood-{i}", {WHOLE: 1}, run_s=90_000.0, arrival_s=START_S + 5)
-        for i in range(2 * number)
-    )
-    world.submit(
-        task(f"small-{i}", {THREE: 1}, run_s=90_000.0, arrival_s=START_S + 10) for i in range(2)
-    )
+    flood(world, len(nodes) * len(gpus), run_s=run_s)
     return world
 
 

@@ -1,12 +1,21 @@
 """Bodies of what we write: patches, evictions, events."""
 
 import hashlib
+from collections.abc import Iterable
 
 from autoscaler.adapters.kubernetes.reading import format_time
-from autoscaler.domain.cluster.objects import PodRef
+from autoscaler.domain.cluster.marks import PLACEHOLDER
+from autoscaler.domain.cluster.objects import PodRef, Taint
+from autoscaler.domain.cluster.placeholder import PRIORITY_CLASS, PlaceholderOrder
 from autoscaler.ports import ClusterEvent, NodePatch, RawObject
 
 COMPONENT_NAME = "mig-autoscaler"
+# Longer than a change that may start needs until it starts.
+PLACEHOLDER_DEADLINE_S = 900
+NOBODY = 65534
+DESCRIPTION = "kubernetes.io/description"
+# Taints of a node that is closed or in trouble.
+OF_KUBERNETES = "node.kubernetes.io/"
 # Limit of the API.
 MESSAGE_LENGTH = 1024
 
@@ -37,6 +46,61 @@ def eviction_body(pod: PodRef) -> RawObject:
         "metadata": {"name": pod.name, "namespace": pod.namespace},
         "deleteOptions": {"preconditions": {"uid": pod.uid}},
     }
+
+
+def placeholder_body(namespace: str, order: PlaceholderOrder) -> RawObject:
+    """Return a pod that does nothing but hold a device of one node.
+
+    Should nobody remove it once it holds one, kubelet ends it.
+    """
+    field = {"key": "metadata.name", "operator": "In", "values": [order.node]}
+    terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+    container = {
+        "name": "placeholder",
+        "image": order.image,
+        "resources": {"limits": {order.resource: "1"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": order.name,
+            "namespace": namespace,
+            "labels": {PLACEHOLDER: "true", "app.kubernetes.io/name": "mig-placeholder"},
+            "annotations": {DESCRIPTION: f"Has the next free GPU of {order.node} to be re-cut"},
+        },
+        "spec": {
+            "priorityClassName": PRIORITY_CLASS,
+            "restartPolicy": "Never",
+            "activeDeadlineSeconds": PLACEHOLDER_DEADLINE_S,
+            "terminationGracePeriodSeconds": 1,
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "affinity": {"nodeAffinity": required},
+            "tolerations": _tolerations(order.taints),
+            "securityContext": {
+                "runAsNonRoot": True,
+                "runAsUser": NOBODY,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "containers": [container],
+        },
+    }
+
+
+def _tolerations(taints: Iterable[Taint]) -> list[RawObject]:
+    """Return tolerations of what keeps ordinary pods away, not of what closes a node."""
+    return [
+        {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
+        for taint in taints
+        if not taint.key.startswith(OF_KUBERNETES)
+    ]
 
 
 def event_body(event: ClusterEvent, now_s: float) -> RawObject:

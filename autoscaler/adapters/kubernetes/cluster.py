@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from autoscaler.adapters.kubernetes.bodies import event_body, eviction_body, node_patch_body
+from autoscaler.adapters.kubernetes.bodies import (
+    event_body,
+    eviction_body,
+    node_patch_body,
+    placeholder_body,
+)
 from autoscaler.adapters.kubernetes.leases import lease_body, lease_from
 from autoscaler.adapters.kubernetes.listing import Pass
 from autoscaler.adapters.kubernetes.nodes import node_from
@@ -12,6 +17,7 @@ from autoscaler.adapters.kubernetes.objects import config_map_from
 from autoscaler.adapters.kubernetes.pods import pod_from
 from autoscaler.adapters.kubernetes.reading import mapping_at, text_at
 from autoscaler.domain.cluster.objects import ConfigMap, Node, Observation, Pod, PodRef
+from autoscaler.domain.cluster.placeholder import PlaceholderOrder
 from autoscaler.domain.errors import Conflict, InvariantError, NotFound, Refused
 from autoscaler.ports import (
     CONFIG_MAPS,
@@ -82,6 +88,7 @@ class KubernetesCluster:
             own.reads_announcements,
             read_node=self._nodes.reader(),
             read_pod=self._pods.reader(),
+            own_namespace=own.namespace,
         )
         return one.observe(self._clock.now_s(), names, own.operator_namespace)
 
@@ -116,6 +123,20 @@ class KubernetesCluster:
             # Another pod of this name, or another writer at the same moment.
             if self._is_here(pod):
                 raise
+
+    def create_placeholder(self, namespace: str, order: PlaceholderOrder) -> None:
+        """Create a placeholder pod; Conflict when one of its name exists."""
+        self._client.create(PODS, namespace, placeholder_body(namespace, order))
+
+    def delete_pod(self, pod: PodRef) -> None:
+        """Delete a pod of ours, with its uid as precondition; fine when it is gone."""
+        if not pod.uid:
+            raise InvariantError(f"pod {pod} is not to be deleted by its name alone")
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": pod.uid}}
+        try:
+            self._client.delete(PODS, pod.namespace, pod.name, body)
+        except NotFound:
+            return
 
     def _is_here(self, pod: PodRef) -> bool:
         found = self._get(PODS, pod.namespace, pod.name)

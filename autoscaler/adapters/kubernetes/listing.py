@@ -42,6 +42,7 @@ from autoscaler.domain.cluster.objects import (
     Pod,
     PodGroup,
 )
+from autoscaler.domain.cluster.placeholder import without_placeholders
 from autoscaler.domain.cluster.queueing import Kueue
 from autoscaler.domain.errors import ActuationError, NotFound, ObservationError, Refused
 from autoscaler.ports import (
@@ -71,12 +72,15 @@ class Pass:
         Whether Namespaces, Jobs and CronJobs are looked at for peaks.
     read_node, read_pod
         Turn a node, and a pod, into a value.
+    own_namespace
+        Where our own pods are.
     """
 
     client: ObjectClient
     reads_announcements: bool = True
     read_node: Callable[[RawObject], Node] = node_from
     read_pod: Callable[[RawObject], Pod] = pod_from
+    own_namespace: str = ""
     notices: list[str] = field(default_factory=list)
 
     def observe(
@@ -102,10 +106,11 @@ class Pass:
         kueue = self._kueue()
         classes = self._optional(PRIORITY_CLASSES, self._noticing(priority_class_from)) or ()
         pods = self._required(PODS, self.read_pod)
+        ours, others = without_placeholders(pods, self.own_namespace)
         return Observation(
             observed_at_s=observed_at_s,
             nodes=tuple(sorted(nodes, key=lambda node: node.name)),
-            pods=tuple(sorted(with_members(pods, groups), key=lambda pod: pod.ref)),
+            pods=tuple(sorted(with_members(others, groups), key=lambda pod: pod.ref)),
             budgets=tuple(sorted(budgets, key=lambda b: (b.namespace, b.name))),
             config_maps=tuple(sorted(maps, key=lambda m: (m.namespace, m.name))),
             pod_groups=groups,
@@ -116,6 +121,7 @@ class Pass:
             manager_nodes=manager_nodes_of(pods),
             announcements=announcements,
             kueue=kueue,
+            placeholders=ours,
             notices=tuple(self.notices),
         )
 

@@ -24,6 +24,7 @@ from autoscaler.adapters.prometheus.text import TimedSample, samples_of
 from autoscaler.adapters.prometheus.view import BOARD_WIDE, Pass, view_from
 from autoscaler.adapters.texts import source_of, text_of
 from autoscaler.domain.cluster.objects import MetricsView
+from autoscaler.domain.cluster.placeholder import NAME_PREFIX
 from autoscaler.domain.errors import ConfigError
 
 REQUESTS = "kube_pod_container_resource_requests"
@@ -102,6 +103,8 @@ def pending_samples(families: Mapping[str, Sequence[Sample]]) -> Iterator[Sample
     for sample in families.get(REQUESTS, ()):
         labels = sample.labels
         if labels.get("node") or _pod(sample) not in waiting:
+            continue
+        if labels.get("pod", "").startswith(NAME_PREFIX):
             continue
         if labels.get("resource", "").startswith(GPU_LABEL):
             containers = (labels.get("container", ""), labels.get("exported_container", ""))

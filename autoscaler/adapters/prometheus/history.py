@@ -11,6 +11,7 @@ import numpy as np
 
 from autoscaler.adapters.prometheus.answers import QueryFailed
 from autoscaler.adapters.prometheus.client import PrometheusClient, Question
+from autoscaler.adapters.prometheus.queries import OF_OTHERS
 from autoscaler.adapters.prometheus.ranges import Point, Series
 from autoscaler.domain.errors import Unavailable
 from autoscaler.domain.mig.resource import prometheus_name, resource_name
@@ -44,13 +45,14 @@ SERVICE = 'mig_autoscaler_service_duration_seconds_{part}{{pool="{pool}"}}'
 PODS = (
     "sum by (resource) ("
     "max by (namespace, pod, uid, container, exported_container, resource) "
-    '(kube_pod_container_resource_requests{{resource=~"nvidia_com_.+"{node}}}) '
+    '(kube_pod_container_resource_requests{{resource=~"nvidia_com_.+"{matchers}}}) '
     "and on (namespace, pod, uid) "
     'kube_pod_status_phase{{phase=~"Pending|Running"}} == 1'
     ") or max by (resource) "
     '(kube_node_status_allocatable{{resource=~"nvidia_com_.+"}}) * 0'
 )
-BOUND = ', node!=""'
+OTHERS = f", {OF_OTHERS}"
+BOUND = f'{OTHERS}, node!=""'
 
 
 class PrometheusPast:
@@ -86,8 +88,8 @@ class PrometheusPast:
     ) -> DemandHistory:
         """Return what kube-state-metrics knows of resources that only this pool offers."""
         names = {prometheus_name(resource): resource for resource in sorted(alone)}
-        wanted = inquiry.ask("pods", PODS.format(node=""))
-        held = inquiry.ask("bound pods", PODS.format(node=BOUND))
+        wanted = inquiry.ask("pods", PODS.format(matchers=OTHERS))
+        held = inquiry.ask("bound pods", PODS.format(matchers=BOUND))
         parts = [
             {
                 (pool, names[s.labels["resource"]]): on_grid(s.points, grid)[0]

@@ -8,6 +8,7 @@ that every back end that speaks the Prometheus API answers them.
 import re
 from collections.abc import Iterable, Mapping
 
+from autoscaler.domain.cluster.placeholder import NAME_PREFIX
 from autoscaler.domain.errors import ConfigError
 
 ACTIVITY = "activity"
@@ -29,6 +30,9 @@ ACTIVITY_METRICS = (
 )
 MEMORY_METRICS = ("DCGM_FI_DEV_FB_USED", "dcgm_fi_dev_fb_used")
 
+# Placeholders of ours are nobody's demand.
+OF_OTHERS = f'pod!~"{NAME_PREFIX}.+"'
+
 # Requests come from the spec whatever the phase, so finished pods would count until
 # they are deleted: only unbound pods in phase Pending do. ``max by`` and ``and`` keep
 # a second kube-state-metrics from doubling the sums or failing the match. The last
@@ -37,7 +41,8 @@ MEMORY_METRICS = ("DCGM_FI_DEV_FB_USED", "dcgm_fi_dev_fb_used")
 PENDING_DEFAULT = (
     "sum by (resource) ("
     "max by (namespace, pod, uid, container, exported_container, resource) "
-    '(kube_pod_container_resource_requests{resource=~"nvidia_com_.+", node=""}) '
+    "(kube_pod_container_resource_requests"
+    f'{{resource=~"nvidia_com_.+", {OF_OTHERS}, node=""}}) '
     "and on (namespace, pod, uid) "
     'kube_pod_status_phase{phase="Pending"} == 1'
     ") or max by (resource) "

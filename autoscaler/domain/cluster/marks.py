@@ -26,6 +26,7 @@ WRITTEN = f"{PREFIX}written"
 PEAK = f"{PREFIX}peak"
 
 # On pods.
+PLACEHOLDER = f"{PREFIX}placeholder"
 DO_NOT_DISRUPT = f"{PREFIX}do-not-disrupt"
 LOST_WORK = f"{PREFIX}lost-work"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"

@@ -313,15 +313,16 @@ class Observation:
     observed_at_s
         Epoch seconds of the moment before the first list was asked for.
     offline
-        Whether it was read from files: what files leave out is unknown, not absent.
+        Whether it was read from files, which leave out what is unknown, not absent.
     mig_config_map
         ``migManager.config.name`` of the ClusterPolicy; ``None`` when not readable.
     manager_nodes
         Nodes with a Ready MIG manager pod; ``None`` when not known.
     announcements
         Objects that say something of demand to come.
-    kueue
-        What Kueue has in its queues; ``None`` when there is none or it is not readable.
+    kueue, placeholders
+        What Kueue has in its queues, ``None`` when there is none or it is not readable; and
+        pods of ours that keep GPUs from others, which are not among ``pods``.
     notices
         What was left out and why, e.g. "pods on node x, which is not in the input".
     """
@@ -340,6 +341,7 @@ class Observation:
     offline: bool = False
     announcements: tuple[Announcement, ...] = ()
     kueue: Kueue | None = None
+    placeholders: tuple[Pod, ...] = ()
     notices: tuple[str, ...] = ()
 
 

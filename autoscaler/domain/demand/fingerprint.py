@@ -87,6 +87,7 @@ def _node(node: FleetNode) -> dict[str, object]:
         "allocated": dict(node.allocated),
         "holders": [[str(pod.ref), pod.uid] for pod in node.holders],
         "holds": sorted(hold.reason.value for hold in node.holds),
+        "placeholders": [[str(p.pod), p.is_bound, p.is_going] for p in node.placeholders],
         "reserved": node.reserved,
         "unseen": bool(node.unseen),
         "journal": None if journal is None else [journal.id, journal.state.value],

@@ -1,7 +1,7 @@
 """Evidence: one observation with its metrics, sorted by node for quick reading."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from autoscaler.domain.cluster.objects import (
     InstanceSample,
@@ -10,6 +10,7 @@ from autoscaler.domain.cluster.objects import (
     Observation,
     Pod,
 )
+from autoscaler.domain.cluster.placeholder import Placeholder, placeholder_of
 from autoscaler.domain.fleet.memory import NO_MEMORY, Memory
 from autoscaler.domain.fleet.nomination import Nominations, nominations_of
 from autoscaler.domain.fleet.promise import Promises
@@ -34,6 +35,8 @@ class Evidence:
         What earlier cycles knew.
     drivers
         Drivers that publish ResourceSlices, by node name.
+    placeholders
+        Placeholders by the name of the node that they are for.
     gap
         Why metrics prove nothing; empty where they may.
     """
@@ -49,6 +52,7 @@ class Evidence:
     ended: Mapping[str, list[Pod]] = field(default_factory=dict)
     samples: Mapping[str, list[InstanceSample]] = field(default_factory=dict)
     drivers: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    placeholders: Mapping[str, list[Placeholder]] = field(default_factory=dict)
     gap: str = ""
 
     @property
@@ -83,8 +87,14 @@ def gather(
             (ended if pod.is_finished else bound).setdefault(pod.node, []).append(pod)
     ordered = tuple(sorted(nodes, key=lambda n: n.name))
     samples: dict[str, list[InstanceSample]] = {}
+    ours = {pod.ref for pod in observation.placeholders}
     for sample in metrics.instances if metrics is not None else ():
-        samples.setdefault(sample.node, []).append(sample)
+        # A placeholder uses nothing, and leaves as soon as it is told.
+        own = replace(sample, busy=False, pod=None) if sample.pod in ours else sample
+        samples.setdefault(sample.node, []).append(own)
+    placeholders: dict[str, list[Placeholder]] = {}
+    for kept in map(placeholder_of, observation.placeholders):
+        placeholders.setdefault(kept.node, []).append(kept)
     drivers: dict[str, set[str]] = {}
     for published in observation.claim_drivers:
         # Devices that are not one node's own may be any node's.
@@ -102,5 +112,6 @@ def gather(
         ended=ended,
         samples=samples,
         drivers={node: frozenset(names) for node, names in drivers.items()},
+        placeholders=placeholders,
         gap=metrics_gap(metrics),
     )

@@ -132,6 +132,7 @@ def examine(node: Node, pool: Pool | None, evidence: Evidence) -> FleetNode:
         holds=tuple(sorted(set(holds))),
         journal=finding.circumstances.journal,
         has_waited=finding.circumstances.has_waited,
+        placeholders=tuple(sorted(evidence.placeholders.get(node.name, ()))),
         target_supply=target_supply(
             finding.circumstances,
             finding.identity,

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from autoscaler.domain.cluster.objects import Node, Pod, PodRef
-from autoscaler.domain.counts import Counts
+from autoscaler.domain.cluster.placeholder import Placeholder
+from autoscaler.domain.counts import Counts, sum_of
 from autoscaler.domain.journal.rollout import Journal, State
 from autoscaler.domain.mig.geometry import Geometry, GpuInstance
 from autoscaler.domain.mig.profile import GpuModel
@@ -100,6 +101,8 @@ class FleetNode:
     unseen
         Why metrics do not show where its pods sit; then MIG manager may change all of it
         when it is empty, and no part of it while anyone is there. Empty where they do.
+    placeholders
+        Pods of ours that keep, or wait to keep, whole GPUs of it from others.
     """
 
     node: Node
@@ -117,6 +120,7 @@ class FleetNode:
     target_supply: Counts | None = None
     has_waited: bool = False
     unseen: str = ""
+    placeholders: tuple[Placeholder, ...] = ()
 
     @property
     def name(self) -> str:
@@ -127,6 +131,16 @@ class FleetNode:
     def free(self) -> Counts:
         """Supply less what is allocated, by resource name."""
         return self.supply.minus(self.allocated)
+
+    @property
+    def takeable(self) -> Counts:
+        """What is free and no placeholder keeps, by resource name."""
+        return self.free.minus(self.kept)
+
+    @property
+    def kept(self) -> Counts:
+        """What placeholders keep from others, by resource name; it counts as free."""
+        return sum_of(p.holds for p in self.placeholders if p.is_bound and not p.is_over)
 
     @property
     def unit(self) -> str:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.mig.geometry import Geometry
-from autoscaler.domain.reasons import Block, Hold, PodNote
+from autoscaler.domain.reasons import Block, Hold, PodNote, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +164,11 @@ class NodeChange:
     estimated_s: float = 0.0
     blocked_by: tuple[Block, ...] = ()
 
+    @property
+    def reasons(self) -> frozenset[Reason]:
+        """Why it may not start now; empty when it may."""
+        return frozenset(block.reason for block in self.blocked_by)
+
 
 class StoppedBy(StrEnum):
     """Why the solver stopped."""
@@ -200,6 +205,25 @@ class DemandLine:
 
 
 @dataclass(frozen=True, slots=True)
+class NodePlaceholders:
+    """Whole GPUs of a node that placeholders shall have next, so that they can be cut anew.
+
+    Parameters
+    ----------
+    resource, number
+        What each placeholder asks for, and how many of them the node shall have.
+    awaits
+        Pods that hold such GPUs now, in name order; the first of them to end count.
+    """
+
+    node: str
+    pool: str
+    resource: str
+    number: int
+    awaits: tuple[PodRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """All proposed changes of one moment, in the order in which they should start.
 
@@ -218,3 +242,4 @@ class Plan:
     optimality: Optimality | None = None
     notices: tuple[str, ...] = ()
     terms: Price = Price()
+    placeholders: tuple[NodePlaceholders, ...] = ()

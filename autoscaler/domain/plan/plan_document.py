@@ -313,6 +313,25 @@ def _unequal(key: str, said: float, terms: Sequence[float]) -> list[Problem]:
     return [Problem((key,), f"{said:g} is not the sum of its terms, {sum(terms):g}")]
 
 
+class NodePlaceholdersDocument(Section):
+    """Whole GPUs of a node that placeholders shall have next, so that they can be cut anew."""
+
+    node: Text
+    """Name of the node."""
+
+    pool: Text
+    """Pool of the node."""
+
+    resource: Text
+    """What each placeholder asks for one of."""
+
+    number: Annotated[int, Field(ge=1)]
+    """How many placeholders the node shall have."""
+
+    awaits: tuple[PodDocument, ...]
+    """Pods that hold such GPUs now; the first of them to end count."""
+
+
 class OptimalityDocument(Section):
     """How good the plan provably is; values of the whole program."""
 
@@ -370,6 +389,9 @@ class PlanDocument(Section):
 
     notices: tuple[str, ...] = ()
     """What people should know about the input."""
+
+    placeholders: tuple[NodePlaceholdersDocument, ...] = ()
+    """Whole GPUs in use that are kept from new pods once they are free."""
 
     terms: TermsDocument = TermsDocument()
     """What gain and cost of all changes together are made of, in slice-seconds."""

@@ -20,6 +20,7 @@ from autoscaler.domain.plan.plan import (
     Eviction,
     GpuChange,
     NodeChange,
+    NodePlaceholders,
     Optimality,
     Plan,
     Price,
@@ -30,6 +31,7 @@ from autoscaler.domain.plan.plan_document import (
     ChangeDocument,
     DemandDocument,
     GpuDocument,
+    NodePlaceholdersDocument,
     OptimalityDocument,
     PlacementDocument,
     PlanDocument,
@@ -61,6 +63,7 @@ def plan_to_json(plan: Plan) -> Json:
         "holds": [_hold_to_json(hold) for hold in plan.holds],
         "optimality": None if plan.optimality is None else _optimality_to_json(plan.optimality),
         "notices": list(plan.notices),
+        "placeholders": [_placeholders_to_json(own) for own in plan.placeholders],
         "terms": _terms_to_json(plan.terms),
     }
 
@@ -197,6 +200,16 @@ def _hold_to_json(hold: Hold) -> Json:
     return {"reason": str(hold.reason), **node, "message": hold.message}
 
 
+def _placeholders_to_json(own: NodePlaceholders) -> Json:
+    return {
+        "node": own.node,
+        "pool": own.pool,
+        "resource": own.resource,
+        "number": own.number,
+        "awaits": [_pod_to_json(pod) for pod in own.awaits],
+    }
+
+
 def _optimality_to_json(optimality: Optimality) -> Json:
     # JSON has no infinity; a bound that is not there is null.
     return {
@@ -223,6 +236,7 @@ def _plan_of(document: PlanDocument) -> Plan:
         holds=tuple(Hold(h.reason, h.message, h.node) for h in document.holds),
         optimality=None if document.optimality is None else _optimality_of(document.optimality),
         notices=document.notices,
+        placeholders=tuple(map(_placeholders_of, document.placeholders)),
         terms=_price_of(document.terms),
     )
 
@@ -257,6 +271,16 @@ def _change_of(change: ChangeDocument) -> NodeChange:
         price=_price_of(change.terms),
         estimated_s=change.estimated_s,
         blocked_by=tuple(Block(b.reason, b.message) for b in change.blocked_by),
+    )
+
+
+def _placeholders_of(own: NodePlaceholdersDocument) -> NodePlaceholders:
+    return NodePlaceholders(
+        node=own.node,
+        pool=own.pool,
+        resource=own.resource,
+        number=own.number,
+        awaits=tuple(PodRef(pod.namespace, pod.name) for pod in own.awaits),
     )
 
 

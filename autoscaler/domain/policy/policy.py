@@ -196,6 +196,11 @@ class DrainingRules(Section):
     """Chance that all of them have ended by rollout.drainDeadline from which it is tried.
     Default: 0.5, because a node that is closed in vain is closed again after a while."""
 
+    placeholders: bool = True
+    """Whether placeholder pods of ours may take whole GPUs as soon as they are free, on
+    nodes with several GPUs, where the home mix entitles nobody to them again. They need the
+    PriorityClass mig-autoscaler-placeholder. Default: true, because nobody loses by it."""
+
 
 class Disruption(Section):
     """When and how much may be disrupted."""
@@ -245,6 +250,9 @@ class RolloutRules(Section):
     the GPU as a whole ends, where the home mix entitles nobody to it again. Agent driver
     only, and off with disruption.draining. Default: 6h, because meanwhile nobody loses
     anything: the GPU is in use, and what becomes of it is decided when it is free."""
+
+    placeholder_image: Text = "registry.k8s.io/pause:3.10"
+    """Image of placeholder pods, which do nothing. Default: one that most nodes have."""
 
     bind_grace_s: Duration = duration("10s")
     """Time after the cordon before a read that shows no pod is believed. Default: 10s,

@@ -16,7 +16,7 @@ from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.planning.program.departure import Departures
 from autoscaler.planning.program.fleet import is_movable
 from autoscaler.planning.program.order import shapes_of
-from autoscaler.planning.program.surplus import surplus_of
+from autoscaler.planning.program.surplus import may_wait_for, surplus_of
 from autoscaler.planning.program.targets import Way
 from autoscaler.planning.program.units import free_of
 from autoscaler.planning.program.worth import Worth
@@ -89,7 +89,7 @@ def crowd_of(
         for name, n in own.items()
         if is_movable(n) and not n.reserved and n.strategy is Strategy.MIXED
     }
-    surplus = surplus_of(demand.holders, own.values(), worth.history.home)
+    surplus = surplus_of(demand.holders, own.values(), worth.history.home, may_wait_for)
     bare = Departures(policy, worth, surplus=surplus)
     places: dict[Place, list[Holder]] = {}
     for holder in demand.holders:

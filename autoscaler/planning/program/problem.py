@@ -163,13 +163,12 @@ def state_problem(
 def _all_rules(
     snapshot: Snapshot, policy: Policy, past: Past, now_s: float
 ) -> tuple[PoolRule, ...]:
-    cap = policy.planning.whole_gpu_cap
     return tuple(
         rule
         for pool in policy.pools
         for rule in (
             *rules_of(pool, snapshot, now_s),
-            *cap_rules(pool, snapshot, past.values, cap, now_s),
+            *cap_rules(pool, snapshot, past.values, policy, now_s),
         )
     )
 

@@ -7,13 +7,13 @@ first nobody knows. That costs nobody anything as long as their pods run, and a 
 no other GPU; of what becomes free the next plan gives back the home share.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from autoscaler.domain.demand.holder import Holder
 from autoscaler.domain.fleet.snapshot import FleetNode
 from autoscaler.domain.mig.resource import resource_name
-from autoscaler.domain.policy.policy import Driver
+from autoscaler.domain.policy.policy import Driver, Policy
 
 Place = tuple[str, int]
 
@@ -38,9 +38,15 @@ class _WholeGpus:
     waiting: int = 0
 
     def room(self, entitled: int) -> int:
-        """Return how many more may be closed."""
+        """Return how many more may be closed, or kept by placeholders in all."""
         surplus = self.in_use - entitled
         return max(LEAST, MOST_PER_SURPLUS * surplus) - self.waiting if surplus > 0 else 0
+
+
+def allows_placeholders(policy: Policy) -> bool:
+    """Say whether a policy lets placeholders wait for pods to end."""
+    rules = policy.disruption.draining
+    return rules.enabled and rules.placeholders
 
 
 def may_wait_for(node: FleetNode) -> bool:
@@ -55,6 +61,7 @@ def surplus_of(
     holders: Iterable[Holder],
     nodes: Collection[FleetNode],
     home: Mapping[tuple[str, str], int],
+    may_be_kept: Callable[[FleetNode], bool],
 ) -> frozenset[Place]:
     """Return the GPUs, by node name and index, that nobody is entitled to have again.
 
@@ -67,11 +74,14 @@ def surplus_of(
     home
         Home mix by pool and resource. Pools without one have no surplus: nothing says
         what whole GPUs are needed for.
+    may_be_kept
+        Says of which nodes GPUs may be kept from new pods. Those that are kept already
+        come first.
     """
     able = {
         node.name: (node.pool, node.model.whole_gpu.name)
         for node in nodes
-        if node.driver is Driver.AGENT and node.model is not None and not node.reserved
+        if node.model is not None and not node.reserved
     }
     numbers: dict[tuple[str, str], _WholeGpus] = {}
     for node in nodes:
@@ -85,11 +95,14 @@ def surplus_of(
         for key, own in numbers.items()
         if (key[0], resource_name(key[1])) in home
     }
-    patient = {node.name for node in nodes if may_wait_for(node)}
+    numbers_kept = {n.name: len(n.placeholders) for n in nodes if may_be_kept(n)}
     found: set[Place] = set()
-    for holder in sorted(holders, key=lambda own: (own.node, own.gpu, own.pod)):
+    ours = (holder for holder in holders if holder.node in numbers_kept)
+    for holder in sorted(
+        ours, key=lambda own: (not numbers_kept[own.node], own.node, own.gpu, own.pod)
+    ):
         key = able.get(holder.node)
-        if key is None or holder.node not in patient or not holder.held[key[1]]:
+        if key is None or not holder.held[key[1]]:
             continue
         if left.get(key, 0) > 0:
             left[key] -= 1

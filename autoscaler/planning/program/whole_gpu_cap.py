@@ -13,17 +13,18 @@ beyond the home mix.
 from collections.abc import Mapping
 from math import floor
 
+from autoscaler.domain.counts import sum_of
 from autoscaler.domain.fleet.snapshot import Snapshot
 from autoscaler.domain.mig.layouts import maximal_multisets
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.mig.resource import resource_name
 from autoscaler.domain.mig.strategy import Strategy
-from autoscaler.domain.policy.policy import Pool
+from autoscaler.domain.policy.policy import Policy, Pool
 from autoscaler.domain.policy.quantity import share_of
 from autoscaler.planning.past.home_share import PoolGpus, gpus_of
 from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.program.rules import PoolRule, RuleKind, active_floors, instances_of
-from autoscaler.planning.program.surplus import may_wait_for
+from autoscaler.planning.program.surplus import allows_placeholders, may_wait_for
 from autoscaler.planning.program.worth import hedge_steps
 
 OFF = "off"
@@ -33,7 +34,7 @@ def cap_rules(
     pool: Pool,
     snapshot: Snapshot,
     values: ValueHistory,
-    cap: int | str,
+    policy: Policy,
     now_s: float,
 ) -> tuple[PoolRule, ...]:
     """Return the caps of a pool, one a GPU model; none where the home mix is not known.
@@ -46,11 +47,13 @@ def cap_rules(
         The fleet.
     values
         Home mix, and how many instances were wanted at once.
-    cap
-        How many beyond the home mix: a number, a percentage of the GPUs, or ``off``.
+    policy
+        How many there may be beyond the home mix (``planning.wholeGpuCap``), and whether
+        placeholders may keep whole GPUs from those who would be next.
     now_s
         Epoch seconds, for floors that hold at some times only.
     """
+    cap = policy.planning.whole_gpu_cap
     if cap == OFF or pool.strategy is not Strategy.MIXED:
         return ()
     if not any(own == pool.name for own, _ in values.home):
@@ -59,9 +62,10 @@ def cap_rules(
     present = instances_of(nodes)
     # What we kept from others in order to cut it anew has no right to stay.
     settled = instances_of(node for node in nodes if not node.has_waited)
+    settled = settled.minus(sum_of(node.kept for node in nodes))
     floors = active_floors(pool, now_s)
     gpus = gpus_of(pool.name, snapshot)
-    is_patient = all(may_wait_for(node) for node in nodes if node.gpus)
+    is_patient = allows_placeholders(policy) or all(may_wait_for(n) for n in nodes if n.gpus)
     rules = []
     for model, number in gpus.numbers:
         whole = model.whole_gpu

@@ -154,7 +154,7 @@ def demand_lines(
     free: dict[tuple[str, str], int] = {}
     for node in (*snapshot.nodes, *snapshot.outsiders):
         # Nobody can take what is free on a node that is closed.
-        for name, number in node.free.items() if not node.node.unschedulable else ():
+        for name, number in node.takeable.items() if not node.node.unschedulable else ():
             free[node.pool, name] = free.get((node.pool, name), 0) + number
     return tuple(
         DemandLine(name, pool, pending, free.get((pool, name), 0), lacking, more)

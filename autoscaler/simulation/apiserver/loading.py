@@ -18,11 +18,9 @@ def load_object(backend: Backend, item: RawObject) -> None:
         return
     resource = backend.registry.named(item.get("apiVersion", ""), item.get("kind", ""))
     copied = copy_object(item)
-    metadata = {
-        "uid": backend.next_uid(),
-        "creationTimestamp": backend.now_text(),
-        **copied["metadata"],
-    }
+    metadata = {"creationTimestamp": backend.now_text(), **copied["metadata"]}
+    if "uid" not in metadata:
+        metadata["uid"] = backend.next_uid()
     metadata.pop("resourceVersion", None)
     if resource.kind.namespaced:
         metadata.setdefault("namespace", "default")

@@ -246,7 +246,10 @@ def phase(pod: str, name: str) -> str:
 
 
 def test_pending_counts_unbound_pending_pods_by_known_names(tmp_path: Path) -> None:
-    """Finished pods keep their requests until they are deleted; bound ones have a node."""
+    """Finished pods keep their requests until they are deleted; bound ones have a node.
+
+    Placeholders of ours are nobody's demand.
+    """
     small = "nvidia_com_mig_1g_5gb"
     found = view(
         tmp_path,
@@ -261,6 +264,8 @@ def test_pending_counts_unbound_pending_pods_by_known_names(tmp_path: Path) -> N
         phase("failed", "Failed"),
         ksm("nvidia_com_mig_1g_10gb_me", "c", 1),
         phase("c", "Pending"),
+        ksm(small, "mig-placeholder-0123456789-0", 1),
+        phase("mig-placeholder-0123456789-0", "Pending"),
         ksm("cpu", "a", 4),
     )
     assert found.pending == Counts({"nvidia.com/mig-1g.5gb": 4, "nvidia.com/mig-1g.10gb.me": 1})

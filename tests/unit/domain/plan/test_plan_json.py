@@ -16,6 +16,7 @@ from autoscaler.domain.plan.plan import (
     DemandLine,
     Eviction,
     GpuChange,
+    NodePlaceholders,
     Optimality,
     Price,
     Scenario,
@@ -89,6 +90,11 @@ def full():
         optimality=Optimality(600.0, 610.0, 0.016, 0.2, StoppedBy.GAP),
         notices=("no ConfigMaps in the input",),
         terms=PRICE,
+        placeholders=(
+            NodePlaceholders(
+                "node-a", "pool", "nvidia.com/mig-7g.40gb", 1, (PodRef("team", "ends-1"),)
+            ),
+        ),
     )
 
 
@@ -128,6 +134,15 @@ def test_the_form_is_the_contract():
             "stoppedBy": "gap",
         },
         "notices": ["no ConfigMaps in the input"],
+        "placeholders": [
+            {
+                "node": "node-a",
+                "pool": "pool",
+                "resource": "nvidia.com/mig-7g.40gb",
+                "number": 1,
+                "awaits": [{"namespace": "team", "name": "ends-1"}],
+            }
+        ],
         "terms": TERMS,
     }
     assert list(data)[:6] == ["apiVersion", "kind", "id", "observedAt", "policy", "mode"]
@@ -205,7 +220,9 @@ def test_plans_fit_their_schema():
     assert list(Draft202012Validator(SCHEMA).iter_errors(plan_to_json(plan()))) == []
 
 
-@pytest.mark.parametrize("key", sorted(plan_to_json(full()).keys() - {"notices", "terms"}))
+@pytest.mark.parametrize(
+    "key", sorted(plan_to_json(full()).keys() - {"notices", "placeholders", "terms"})
+)
 def test_every_key_of_the_plan_is_needed(key):
     """Reader and schema agree."""
     data = plan_to_json(full())

@@ -37,7 +37,7 @@ DEFAULTS = {
         "budgets": {"nodes": 1, "perHour": 4},
         "cooldown": "30m",
         "eviction": {"enabled": False, "jobs": False, "unowned": False},
-        "draining": {"enabled": True, "minChance": 0.5},
+        "draining": {"enabled": True, "minChance": 0.5, "placeholders": True},
     },
     "planning": {
         "horizon": "3h20m",
@@ -59,6 +59,7 @@ DEFAULTS = {
     "rollout": {
         "drainDeadline": "20m",
         "surplusDeadline": "6h",
+        "placeholderImage": "registry.k8s.io/pause:3.10",
         "bindGrace": "10s",
         "settle": "30s",
         "noResponse": "5m",

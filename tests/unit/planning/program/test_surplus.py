@@ -11,7 +11,7 @@ from autoscaler.domain.policy.policy import Disruption, Driver, PlanningRules, R
 from autoscaler.domain.reasons import PodNote, Reason
 from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.planner import PlannerSettings, make_plan
-from autoscaler.planning.program.surplus import LEAST, surplus_of
+from autoscaler.planning.program.surplus import LEAST, may_wait_for, surplus_of
 from autoscaler.planning.program.whole_gpu_cap import cap_rules
 from tests.builders import NOW_S, fleet_node, gpu, holder, placed, snapshot, waiting
 from tests.fleets import policy, pool
@@ -125,21 +125,23 @@ def test_what_need_not_wait_goes_first():
 def test_nodes_that_are_never_closed_for_it(node):
     """The cordon would cost others something, or nobody may cut there."""
     home = {("pool", WHOLE): 0}
-    assert surplus_of([holds("node-a")], (node,), home) == frozenset()
+    assert surplus_of([holds("node-a")], (node,), home, may_wait_for) == frozenset()
 
 
 def test_without_a_home_mix_there_is_no_surplus():
     """Nothing says what whole GPUs are needed for."""
     nodes = (in_use("node-a"),)
-    assert surplus_of([holds("node-a")], nodes, {}) == frozenset()
-    assert surplus_of([holds("node-a")], nodes, {("pool", WHOLE): 0}) == {("node-a", 0)}
+    assert surplus_of([holds("node-a")], nodes, {}, may_wait_for) == frozenset()
+    assert surplus_of([holds("node-a")], nodes, {("pool", WHOLE): 0}, may_wait_for) == {
+        ("node-a", 0)
+    }
 
 
 def test_all_of_them_are_candidates_while_there_is_one_too_many():
     """Those that wait already count as in use too."""
     nodes = tuple(map(in_use, NAMES))
     home = {("pool", WHOLE): 1}
-    found = surplus_of([holds("node-b")], nodes, home)
+    found = surplus_of([holds("node-b")], nodes, home, may_wait_for)
     assert found == {("node-b", 0)}
 
 
@@ -147,11 +149,12 @@ def test_a_whole_gpu_that_was_waited_for_has_no_right_to_stay():
     """The cap is no lower than what exists, that one left out."""
     own = pool(driver=Driver.AGENT)
     home = ValueHistory(home={("pool", WHOLE): 0})
+    none = policy(planning=PlanningRules(whole_gpu_cap=0))
     stays = [fleet_node(name, [{FULL: 1}]) for name in NAMES]
-    (rule,) = cap_rules(own, snapshot(*stays), home, 0, NOW_S)
+    (rule,) = cap_rules(own, snapshot(*stays), home, none, NOW_S)
     assert (rule.limit, rule.present) == (2, 2)
     waited = [stays[0], replace(stays[1], has_waited=True)]
-    (rule,) = cap_rules(own, snapshot(*waited), home, 0, NOW_S)
+    (rule,) = cap_rules(own, snapshot(*waited), home, none, NOW_S)
     assert (rule.limit, rule.present) == (1, 2)
 
 
@@ -159,8 +162,11 @@ def test_of_a_large_fleet_only_some_are_closed_at_once():
     """Twice what is too many, and a few in any case, those that wait already included."""
     nodes = [in_use(f"node-{n:03d}") for n in range(60)]
     pods = [holds(node.name) for node in nodes]
-    assert len(surplus_of(pods, nodes, {("pool", WHOLE): 59})) == LEAST
-    assert len(surplus_of(pods, nodes, {("pool", WHOLE): 40})) == 40
+    assert len(surplus_of(pods, nodes, {("pool", WHOLE): 59}, may_wait_for)) == LEAST
+    assert len(surplus_of(pods, nodes, {("pool", WHOLE): 40}, may_wait_for)) == 40
     waits = journal(awaits=("default/job",))
     some = [replace(node, journal=waits) for node in nodes[:30]]
-    assert len(surplus_of(pods[30:], (*some, *nodes[30:]), {("pool", WHOLE): 40})) == 10
+    assert (
+        len(surplus_of(pods[30:], (*some, *nodes[30:]), {("pool", WHOLE): 40}, may_wait_for))
+        == 10
+    )

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from autoscaler.domain.demand.demand import Demand
-from autoscaler.domain.policy.policy import Driver, PlanningRules
+from autoscaler.domain.policy.policy import Disruption, Driver, PlanningRules
 from autoscaler.domain.reasons import Reason
 from autoscaler.planning.past.home_share import PoolGpus
 from autoscaler.planning.past.values import ValueHistory
@@ -29,6 +29,13 @@ def planned(fleet, number, history=KNOWN, cap="10%"):
     own = policy(planning=PlanningRules(min_gain=0.0, whole_gpu_cap=cap))
     demand = Demand((waiting("7g.40gb", number),))
     return make_plan(fleet, demand, own, NOW_S, PlannerSettings(history=history))
+
+
+def capped(cap="10%", *, placeholders=False):
+    """Return a policy with a cap."""
+    rules = {"draining": {"placeholders": placeholders}}
+    planning = PlanningRules(whole_gpu_cap=cap)
+    return policy(planning=planning, disruption=Disruption.model_validate(rules))
 
 
 def created(plan):
@@ -86,7 +93,7 @@ def test_what_others_fill_is_left_to_them(gpus, wanted, cap, limit):
     several, part = divmod(wanted, 1)
     reach = {THREES: (*(1.0,) * int(several), part), ("pool", WHOLE): (0.9,)}
     known = replace(KNOWN, reach=reach)
-    (rule,) = cap_rules(pool(), fleet(small=gpus), known, cap, NOW_S)
+    (rule,) = cap_rules(pool(), fleet(small=gpus), known, capped(cap), NOW_S)
     assert rule.limit == limit
 
 
@@ -94,23 +101,26 @@ def test_what_others_fill_is_left_to_them(gpus, wanted, cap, limit):
 def test_a_chance_that_cannot_be_says_nothing(odd):
     """Neither too many nor too few are taken to be wanted, and nothing fails."""
     known = replace(KNOWN, reach={THREES: (1.0,) * 4 + (odd,), ("pool", WHOLE): (0.9, odd)})
-    (rule,) = cap_rules(pool(), fleet(small=5), known, "10%", NOW_S)
+    (rule,) = cap_rules(pool(), fleet(small=5), known, capped(), NOW_S)
     assert rule.limit == 2
 
 
 def test_where_a_whole_gpu_can_be_waited_for_one_more_harms_nobody():
-    """Nodes of one GPU with the agent; one node of two is enough to be careful."""
+    """On nodes of one GPU with the agent; elsewhere that takes placeholders."""
     known = replace(KNOWN, reach={THREES: (1.0,) * 5})
     own = pool(driver=Driver.AGENT)
     alone = [
         fleet_node(name, [SEVEN_SMALL], driver=Driver.AGENT)
         for name in ("node-a", "node-b", "node-c", "node-d")
     ]
-    (rule,) = cap_rules(own, snapshot(*alone), known, "10%", NOW_S)
+    (rule,) = cap_rules(own, snapshot(*alone), known, capped(), NOW_S)
     assert rule.limit == 2
     pair = fleet_node("node-e", [SEVEN_SMALL] * 2, driver=Driver.AGENT)
-    (rule,) = cap_rules(own, snapshot(*alone[:2], pair), known, "10%", NOW_S)
+    both = snapshot(*alone[:2], pair)
+    (rule,) = cap_rules(own, both, known, capped(), NOW_S)
     assert rule.limit == 1
+    (rule,) = cap_rules(own, both, known, capped(placeholders=True), NOW_S)
+    assert rule.limit == 2
 
 
 def test_models_that_offer_the_same_share_what_is_wanted():
@@ -137,7 +147,7 @@ def test_what_exists_may_exceed_it_and_stays():
 def test_a_floor_goes_before_the_cap():
     """People asked for three in any case."""
     own = pool(floors={"7g.40gb": 3})
-    (rule,) = cap_rules(own, fleet(), KNOWN, "10%", NOW_S)
+    (rule,) = cap_rules(own, fleet(), KNOWN, capped(), NOW_S)
     assert rule.limit == 3
 
 
@@ -145,7 +155,7 @@ def test_reserved_nodes_do_not_count():
     """Neither their GPUs nor their instances."""
     whole = fleet_node("node-b", layout=[{"7g.40gb": 1}] * 4)
     nodes = (*fleet().nodes, replace(whole, reserved=True))
-    (rule,) = cap_rules(pool(), snapshot(*nodes), KNOWN, "10%", NOW_S)
+    (rule,) = cap_rules(pool(), snapshot(*nodes), KNOWN, capped(), NOW_S)
     assert (rule.present, rule.limit) == (0, 2)
 
 

@@ -1,0 +1,118 @@
+"""Makes and removes placeholders, so that there are as many as the last plan wants.
+
+Nothing is remembered but the pods themselves: whatever was done half is done, or undone,
+by the next cycle.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+
+from autoscaler.control.leadership import Leadership
+from autoscaler.control.outside import Outside
+from autoscaler.domain.cluster.objects import Observation
+from autoscaler.domain.cluster.placeholder import (
+    Placeholder,
+    PlaceholderOrder,
+    placeholder_name,
+    placeholder_of,
+)
+from autoscaler.domain.errors import AutoscalerError, Conflict, Refused
+from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
+from autoscaler.domain.journal.rollout import Journal
+from autoscaler.domain.plan.plan import NodePlaceholders, Plan
+from autoscaler.domain.reasons import Reason
+from autoscaler.planning.placeholders import is_used
+
+# Blocks that pass before a placeholder would be ended by its deadline.
+SOON_OVER = frozenset({Reason.NODE_BUDGET})
+
+
+@dataclass
+class Placeholders:
+    """The placeholders of one cycle.
+
+    Parameters
+    ----------
+    image
+        What they run.
+    errors
+        What failed, one sentence each; grows.
+    """
+
+    outside: Outside
+    leadership: Leadership
+    image: str
+    errors: list[str] = field(default_factory=list)
+
+    def tidy(self, observation: Observation, journals: Mapping[str, Journal]) -> None:
+        """Remove those that are over, and those on nodes whose change has begun."""
+        for own in map(placeholder_of, observation.placeholders):
+            if own.is_over or (own.is_bound and own.node in journals):
+                self._remove(own)
+
+    def follow(
+        self,
+        plan: Plan,
+        snapshot: Snapshot,
+        observation: Observation,
+        journals: Mapping[str, Journal],
+    ) -> None:
+        """Make those that a plan wants, and remove those that it does not want any more."""
+        free = {c.node: c for c in plan.changes if c.reasons <= SOON_OVER}
+        wanted = {wish.node: wish for wish in plan.placeholders}
+        waiting: dict[str, list[Placeholder]] = {}
+        for own in map(placeholder_of, observation.placeholders):
+            if own.is_over or own.node in journals:
+                continue
+            if not own.is_bound:
+                waiting.setdefault(own.node, []).append(own)
+            elif not is_used(own, free):
+                self._remove(own)
+        names = {pod.name for pod in observation.placeholders}
+        for name in sorted({*waiting, *wanted} - set(journals) - set(free)):
+            wish, node = wanted.get(name), snapshot.node(name)
+            mine = [p for p in waiting.get(name, ()) if not p.is_going]
+            number = 0 if wish is None or node is None else wish.number
+            for own in mine[number:]:
+                self._remove(own)
+            if wish is not None and node is not None:
+                self._make(wish, node, number - len(mine), names)
+
+    def _make(
+        self, wish: NodePlaceholders, node: FleetNode, number: int, names: Iterable[str]
+    ) -> None:
+        taken = set(names)
+        every = (placeholder_name(node.node.uid, wish.resource, n) for n in count())
+        fresh = (name for name in every if name not in taken)
+        for _ in range(number):
+            order = PlaceholderOrder(
+                name=next(fresh),
+                node=node.name,
+                resource=wish.resource,
+                image=self.image,
+                taints=node.node.taints,
+            )
+            if not self.leadership.guard():
+                return
+            try:
+                self.outside.cluster.create_placeholder(self.outside.namespace, order)
+            except Conflict:
+                # One of this name is still ending.
+                continue
+            except Refused as error:
+                self.errors.append(f"no placeholder for node {node.name}: {error}")
+                return
+            except AutoscalerError as error:
+                self.errors.append(f"no placeholder for node {node.name}: {error}")
+
+    def _remove(self, own: Placeholder) -> None:
+        if own.is_going or not self.leadership.guard():
+            return
+        try:
+            self.outside.cluster.delete_pod(own.pod)
+        except Conflict:
+            # Another pod of this name, which the next cycle sees.
+            return
+        except AutoscalerError as error:
+            self.errors.append(f"placeholder {own.pod} stays: {error}")

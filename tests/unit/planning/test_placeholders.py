@@ -1,0 +1,129 @@
+"""Placeholders: for which whole GPUs of nodes with several they are wanted, and when never."""
+
+from dataclasses import replace
+
+import pytest
+
+from autoscaler.domain.demand.demand import Demand
+from autoscaler.domain.mig.resource import resource_name
+from autoscaler.domain.policy.policy import Disruption, Driver, PlanningRules
+from autoscaler.domain.reasons import Hold, PodNote, Reason
+from autoscaler.planning.gating.gate import Standing
+from autoscaler.planning.past.values import ValueHistory
+from autoscaler.planning.placeholders import Occasion, placeholders_for
+from autoscaler.planning.planner import PlannerSettings
+from tests.builders import NOW_S, fleet_node, gpu, holder, placed, snapshot, waiting
+from tests.fleets import policy
+
+FULL, HALF = "7g.40gb", "3g.20gb"
+WHOLE = resource_name(FULL)
+SERVICE_S = {WHOLE: 4800.0, resource_name(HALF): 600.0}
+
+
+def in_use(name, gpus=2, driver=Driver.MIG_MANAGER, **changes):
+    """Return a node whose GPUs are each held as a whole."""
+    own = placed({FULL: 1}) if driver is Driver.AGENT else None
+    cut = tuple(gpu(i, {FULL: 1}, {FULL: 1}, geometry=own, pinned=own) for i in range(gpus))
+    layout = [{FULL: 1}] * gpus
+    return fleet_node(name, layout, layout, driver=driver, gpus=cut, **changes)
+
+
+def holds(node, index, **changes):
+    """Return the pod that holds a GPU of a node, ends some time, and may not be evicted."""
+    own = holder(f"job-{node}-{index}", FULL, node, index, ends=True, **changes)
+    return replace(own, refusal=PodNote(own.pod, Reason.EVICTION_DISABLED, "off"))
+
+
+def rules(**disruption):
+    """Return a policy with some rules of disruption."""
+    own = Disruption.model_validate(disruption)
+    return policy(planning=PlanningRules(min_gain=1.0), disruption=own)
+
+
+def wanted(*nodes, home=1, halves=2, own=None, standing=None, **changes):
+    """Return the placeholders by node, for halves that wait behind a flood."""
+    names = tuple(node.name for node in nodes)
+    groups = [waiting(FULL, 4, names, prefix="flood"), waiting(HALF, halves, names)]
+    who = [holds(node.name, g.index, **changes) for node in nodes for g in node.gpus]
+    demand = Demand(tuple(g for g in groups if g.number), holders=tuple(who))
+    history = ValueHistory(home={("pool", WHOLE): home}, service_s=SERVICE_S)
+    settings = PlannerSettings(history=history)
+    occasion = Occasion(own or rules(), NOW_S, settings, standing or Standing())
+    found = placeholders_for(snapshot(*nodes), demand, occasion)
+    return {one.node: one.number for one in found}
+
+
+@pytest.mark.parametrize("driver", list(Driver))
+def test_a_node_with_several_gpus_gets_as_many_as_are_worth_it(driver):
+    """Two halves need one GPU, four need two; the home share of one is given back later."""
+    node = in_use("node-a", 3, driver)
+    places = placed({FULL: 1}) if driver is Driver.AGENT else None
+    assert wanted(node, places=places) == {"node-a": 1}
+    assert wanted(node, halves=4, places=places) == {"node-a": 2}
+
+
+def test_each_node_gets_them_because_nobody_knows_who_ends_first():
+    """Those that are not needed any more go with the next plan."""
+    assert wanted(in_use("node-a"), in_use("node-b"), home=3) == {"node-a": 1, "node-b": 1}
+
+
+def test_the_pods_are_named():
+    """Any of them may be the first to end."""
+    node = in_use("node-a")
+    demand = Demand(
+        (waiting(FULL, 4, ("node-a",), prefix="flood"), waiting(HALF, 2, ("node-a",))),
+        holders=(holds("node-a", 0), holds("node-a", 1)),
+    )
+    history = ValueHistory(home={("pool", WHOLE): 1}, service_s=SERVICE_S)
+    occasion = Occasion(rules(), NOW_S, PlannerSettings(history=history), Standing())
+    (found,) = placeholders_for(snapshot(node), demand, occasion)
+    assert [pod.name for pod in found.awaits] == ["job-node-a-0", "job-node-a-1"]
+    assert (found.pool, found.resource) == ("pool", WHOLE)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"home": 2},
+        {"halves": 0},
+        {"own": rules(draining={"enabled": False})},
+        {"own": rules(draining={"placeholders": False})},
+        {"own": rules(windows=())},
+        {"standing": Standing(paused="by ops")},
+    ],
+    ids=["home share", "nobody else", "no draining", "off", "no window", "paused"],
+)
+def test_there_are_none_where_they_would_help_nobody(changes):
+    """Whoever is entitled to its GPU keeps it, and what may not start is not prepared."""
+    assert wanted(in_use("node-a"), **changes) == {}
+
+
+def test_a_budget_that_is_used_up_does_not_forbid_them():
+    """Nothing is closed for them, and it may be free when they are bound."""
+    assert wanted(in_use("node-a"), own=rules(budgets={"per_hour": 0})) == {"node-a": 1}
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        in_use("node-a", 1, Driver.AGENT),
+        in_use("node-a", reserved=True),
+        in_use("node-a", holds=(Hold(Reason.HELD, "held", "node-a"),)),
+    ],
+    ids=["closed instead", "reserved", "on hold"],
+)
+def test_nodes_that_never_have_them(node):
+    """One GPU of the agent's is waited for by closing its node."""
+    assert wanted(node) == {}
+
+
+def test_pods_that_never_end_are_not_waited_for():
+    """A placeholder would wait for ever, and say nothing."""
+    node = in_use("node-a")
+    demand = Demand(
+        (waiting(FULL, 4, ("node-a",), prefix="flood"), waiting(HALF, 2, ("node-a",))),
+        holders=tuple(replace(holds("node-a", i), ends=False) for i in range(2)),
+    )
+    history = ValueHistory(home={("pool", WHOLE): 0}, service_s=SERVICE_S)
+    occasion = Occasion(rules(), NOW_S, PlannerSettings(history=history), Standing())
+    assert placeholders_for(snapshot(node), demand, occasion) == ()
