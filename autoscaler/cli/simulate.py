@@ -15,8 +15,13 @@ from autoscaler.cli.simulate_view import draw_cases, notices_of, told_runs
 from autoscaler.domain.policy.policy import Policy
 from autoscaler.simulation.study.comparison import Comparison
 from autoscaler.simulation.study.division import Division
-from autoscaler.simulation.study.policies import GPUS_PER_NODE, Conditions, draw_by_seed
-from autoscaler.simulation.study.recipe import draws_of, recipes_of
+from autoscaler.simulation.study.policies import (
+    GPUS_PER_NODE,
+    Conditions,
+    draw_by_seed,
+    has_loop,
+)
+from autoscaler.simulation.study.recipe import draws_of, on_clusters, recipes_of
 from autoscaler.simulation.study.splits import Draw
 from autoscaler.simulation.study.sweep import case_document
 from autoscaler.simulation.study.unthrottled import unthrottled
@@ -79,8 +84,9 @@ def comparison_of(
     per_node = runs.gpus_per_node or GPUS_PER_NODE[runs.driver]
     found = draws(chosen, are_own=wanted.are_own)
     chance = draw_by_seed(names, per_node)
+    recipes = recipes_of(source, model, found, chosen.peak, has_chance=chance)
     comparison = Comparison(
-        recipes=recipes_of(source, model, found, chosen.peak, has_chance=chance),
+        recipes=on_clusters(recipes, chosen.clusters if has_loop(names) else 1),
         policies=names,
         conditions=Conditions(
             policy=given or unthrottled(),

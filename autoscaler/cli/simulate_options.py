@@ -44,6 +44,15 @@ SeedBaseOption = Annotated[
     ),
 ]
 SeedsOption = Annotated[int, typer.Option(min=1, max=10_000, help="How many seeds.")]
+ClustersOption = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        max=1000,
+        help="On how many clusters each case is run; they differ by which free device a pod"
+        " gets and by how long changes take.",
+    ),
+]
 GpusOption = Annotated[
     int | None,
     typer.Option(
@@ -89,6 +98,7 @@ class CaseOptions:
     split: SplitOption = Split.BASE
     seed_base: SeedBaseOption = 1
     seeds: SeedsOption = 1
+    clusters: ClustersOption = 1
     gpus: GpusOption = None
     past_days: PastDaysOption = ""
     days: DaysOption = ""

@@ -96,6 +96,7 @@ def run_case(
             "policy": outcome.policy,
             "split": recipe.draw.split.value,
             "seed": recipe.draw.seed,
+            "clusterSeed": recipe.cluster_seed,
             "column": recipe.column,
             **figures_of(outcome, case),
             **contrast_of(outcome, by_policy),

@@ -30,6 +30,7 @@ from autoscaler.simulation.study.outcome import Cut, JobTimes, LoopWork, Outcome
 from autoscaler.simulation.study.placements import Place, Placements, Recuts
 from autoscaler.simulation.study.seen_metrics import SeenMetrics
 from autoscaler.simulation.study.splits import Case
+from autoscaler.simulation.timing import Timing
 from autoscaler.simulation.workload import NAMESPACE, Task
 from autoscaler.simulation.world import World, WorldSettings
 
@@ -155,6 +156,7 @@ def run_embedded(
         fleet_of(case, settings),
         WorldSettings(
             case.start_s,
+            timing=Timing(seed=case.cluster_seed),
             namespaces=namespaces,
             bring_up_s=BRING_UP_S,
             finished_ttl_s=FINISHED_TTL_S,

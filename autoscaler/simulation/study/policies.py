@@ -133,6 +133,11 @@ def require_for(model: GpuModel, name: str, conditions: Conditions) -> None:
         _balanced(model)
 
 
+def has_loop(names: Iterable[str]) -> bool:
+    """Say whether any of some policies is the real loop, on the embedded cluster."""
+    return any(name == AUTOSCALER or name not in POLICIES for name in names)
+
+
 def draw_by_seed(names: Iterable[str], gpus_per_node: int) -> bool:
     """Say whether any of some policies draws: the order of a node's GPUs, as nos does."""
     return gpus_per_node > 1 and any(name in DRAWING for name in names)

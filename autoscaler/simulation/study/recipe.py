@@ -33,12 +33,16 @@ class CaseRecipe:
         Split, load and seed.
     peak
         Such as ``3g:2.5``, or several set apart by semicolons; empty for none.
+    cluster_seed
+        Of what is left to chance on the embedded cluster: which of several free devices a
+        pod gets, and how long each step of a change takes.
     """
 
     source: JobSource
     model: GpuModel
     draw: Draw
     peak: str = ""
+    cluster_seed: int = 0
 
     @property
     def column(self) -> str:
@@ -66,12 +70,15 @@ class CaseRecipe:
         if self.is_drawn:
             parts.append(f"seed-{draw.seed}")
         parts.append(self.peak.replace(":", "x"))
+        if self.cluster_seed:
+            parts.append(f"cluster-{self.cluster_seed}")
         text = "_".join(file_text(part) for part in parts if part)
         return text if len(text) <= LONGEST else f"{text[:LONGEST]}-{hash_of(text)}"
 
     def fingerprint(self) -> str:
         """Return a short hash of all that the case is made from."""
-        return hash_of(self.source.fingerprint(), self.model.key, self.draw, self.peak)
+        parts = (self.source.fingerprint(), self.model.key, self.draw, self.peak)
+        return hash_of(*parts, *([self.cluster_seed] if self.cluster_seed else []))
 
     def build(self) -> Case:
         """Return the case; ConfigError when it cannot be made."""
@@ -79,7 +86,10 @@ class CaseRecipe:
         case = build_case(trace, self.column, self.model, self.draw)
         for peak in parse_peaks(self.peak, self.model):
             case = with_peak(case, peak)
-        return case
+        if not self.cluster_seed:
+            return case
+        name = f"{case.name} cluster {self.cluster_seed}"
+        return replace(case, name=name, cluster_seed=self.cluster_seed)
 
 
 def recipes_of(
@@ -101,6 +111,13 @@ def recipes_of(
     return distinct(CaseRecipe(source, model, draw, peak) for draw in own)
 
 
+def on_clusters(recipes: Iterable[CaseRecipe], number: int) -> tuple[CaseRecipe, ...]:
+    """Return each recipe on so many clusters, which differ by what is left to chance."""
+    return tuple(
+        replace(recipe, cluster_seed=seed) for recipe in recipes for seed in range(number)
+    )
+
+
 def distinct(recipes: Iterable[CaseRecipe]) -> tuple[CaseRecipe, ...]:
     """Return recipes without those that differ from one before by a seed that draws nothing.
 
@@ -114,10 +131,11 @@ def distinct(recipes: Iterable[CaseRecipe]) -> tuple[CaseRecipe, ...]:
 
 
 def but_for_seeds(recipes: Iterable[CaseRecipe]) -> tuple[CaseRecipe, ...]:
-    """Return the first of each recipes that differ by nothing but their seed."""
+    """Return the first of each recipes that differ by nothing but their seeds."""
     found: dict[CaseRecipe, CaseRecipe] = {}
     for recipe in recipes:
-        found.setdefault(replace(recipe, draw=replace(recipe.draw, seed=0)), recipe)
+        alike = replace(recipe, draw=replace(recipe.draw, seed=0), cluster_seed=0)
+        found.setdefault(alike, recipe)
     return tuple(found.values())
 
 

@@ -18,10 +18,17 @@ from autoscaler.simulation.study.policies import (
     GPUS_PER_NODE,
     Conditions,
     draw_by_seed,
+    has_loop,
     require,
     require_for,
 )
-from autoscaler.simulation.study.recipe import CaseRecipe, but_for_seeds, distinct, draws_of
+from autoscaler.simulation.study.recipe import (
+    CaseRecipe,
+    but_for_seeds,
+    distinct,
+    draws_of,
+    on_clusters,
+)
 from autoscaler.simulation.study.scenario_form import Announced, PrometheusHistory, Scenario
 from autoscaler.simulation.study.sources.memory import jobs_of
 from autoscaler.simulation.study.sources.named import SHIPPED, source_named
@@ -61,9 +68,10 @@ def load_scenario(
                 raise ConfigError(f"{name} is there twice")
     chance = draw_by_seed(names, conditions.gpus_per_node)
     found = _recipes(file, ask_history)
-    recipes = distinct(
+    drawn = distinct(
         replace(recipe, draw=replace(recipe.draw, has_chance=chance)) for recipe in found
     )
+    recipes = on_clusters(drawn, scenario.seeds.clusters if has_loop(names) else 1)
     _require_runnable(file, recipes, conditions)
     for recipe in but_for_seeds(recipes):
         _require_buildable(file, recipe)

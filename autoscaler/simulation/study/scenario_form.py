@@ -190,6 +190,10 @@ class Seeds(Section):
     number: Annotated[int, Field(ge=1, le=10_000)] = 1
     """How many. Default: 1."""
 
+    clusters: Annotated[int, Field(ge=1, le=1000)] = 1
+    """On how many clusters each case is run; they differ by which free device a pod gets and
+    by how long changes take. Default: 1."""
+
 
 class NamedPolicy(Section):
     """The autoscaler with a policy file."""

@@ -70,6 +70,8 @@ class Case:
         What a policy is told of the time to come, in seconds of the run.
     start_s
         Epoch second at which the run begins, so that weekdays are those of the jobs.
+    cluster_seed
+        Of what is left to chance on the embedded cluster.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Case:
     notices: tuple[str, ...] = ()
     announced: tuple[Announcement, ...] = ()
     start_s: float = MONDAY_S
+    cluster_seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -258,6 +258,18 @@ def test_a_policy_that_draws_makes_a_case_of_each_seed(shell, jobs):
     assert len(document(shell, *others)["runs"]) == 1
 
 
+def test_each_cluster_is_a_case_of_the_same_jobs(shell, jobs):
+    """With the loop; what has no cluster is one case however many are asked for."""
+    own = ("--trace", str(jobs / "jobs.csv"), "--clusters", "2", "--gpus-per-node", "2")
+    runs = document(shell, *own, "--driver", "mig-manager", "--policies", "autoscaler")["runs"]
+    assert [run["clusterSeed"] for run in runs] == [0, 1]
+    assert [run["case"].endswith("cluster 1") for run in runs] == [False, True]
+    # Pods take other times to start.
+    assert runs[0]["meanWait"] != runs[1]["meanWait"]
+    (only,) = document(shell, *own, "--policies", "static-past")["runs"]
+    assert only["clusterSeed"] == 0
+
+
 def test_a_load_given_twice_is_one_case(shell, jobs):
     """Two would have one name."""
     assert run_of(shell, "--trace", str(jobs / "jobs.csv"), "--load", "0.5,0.50")["load"] == 0.5

@@ -99,7 +99,9 @@ class CaseRuns:
         """What tells it from others of its part."""
         draw = self.recipe.draw
         is_drawn = draw.split is Split.RESAMPLED
-        return f"{self.kind} seed {draw.seed}" if is_drawn else self.kind
+        name = f"{self.kind} seed {draw.seed}" if is_drawn else self.kind
+        cluster = self.recipe.cluster_seed
+        return f"{name} cluster {cluster}" if cluster else name
 
     @property
     def ours(self) -> Run:

@@ -7,6 +7,7 @@ from autoscaler.simulation.study.evaluation.rows import WAYS, Part, Row
 from autoscaler.simulation.study.evaluation.summary import HEAD as SUMMARY_HEAD
 from autoscaler.simulation.study.evaluation.summary import summary_rows
 from autoscaler.simulation.study.evaluation.tables import (
+    clusters_table,
     findings_table,
     markdown,
     open_text,
@@ -40,6 +41,9 @@ This page is written by `make quality` from `simulations/results/`, which `make 
 fills for hours and goes on with where it was stopped. Each result is checked when it is made:
 each job runs once, no instance is held twice, and Little's law holds.
 """
+CHANCE = """Which of several free devices a pod gets, and how long each step of a change
+takes, is drawn for each cluster. Where a case depends on it, a single run says little.
+"""
 # Lies beside the page.
 PICTURE = "decision-quality.png"
 PARTS = {
@@ -48,6 +52,7 @@ PARTS = {
     Part.PEAKS: "Peaks",
     Part.ANNOUNCED: "Announced peaks",
     Part.RESAMPLED: "Resampled",
+    Part.CLUSTERS: "The same cases on other clusters",
 }
 
 
@@ -98,6 +103,10 @@ def _row(row: Row, cases: Sequence[CaseRuns]) -> Iterator[str]:
 def _tables(part: Part, own: Cases) -> Iterator[str]:
     if part is Part.RESAMPLED:
         yield resampled_table(own)
+        return
+    if part is Part.CLUSTERS:
+        yield CHANCE
+        yield clusters_table(own)
         return
     has_peaks = part in (Part.PEAKS, Part.ANNOUNCED)
     yield peaks_table(own) if has_peaks else single_table(own)

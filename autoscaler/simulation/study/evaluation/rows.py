@@ -69,6 +69,16 @@ LARGE_GPUS = (30, 100, 200)
 OTHER_MODELS = ("h100-80gb", "a30-24gb")
 # No constant of the planner was chosen with these in sight.
 SEED_BASE, SEEDS, FIRST_SEEDS = 9001, 20, 5
+# What MIG manager can cut on nodes of several GPUs depends on which device a pod got.
+CLUSTERS = 4
+CHANCY = (
+    (C, 0.8, ""),
+    (C, 0.7, ""),
+    (C, 0.7, "3g:2.5"),
+    (C, 0.7, "1g:2.5"),
+    (C, 0.5, ""),
+    (A, 0.7, ""),
+)
 USUAL = ("autoscaler", "static-past", "static-hindsight", "unpartitioned")
 PEERS = tuple(name for name in POLICIES if name not in ("autoscaler", "hedged"))
 
@@ -81,6 +91,7 @@ class Part(StrEnum):
     PEAKS = "peaks"
     ANNOUNCED = "announced"
     RESAMPLED = "resampled"
+    CLUSTERS = "clusters"
 
 
 class Row(StrEnum):
@@ -212,6 +223,7 @@ STEPS = (
     Step(Row.NIGHTLY, Part.SWAPPED),
     Step(Row.CLOSING, Part.SWAPPED),
     Step(Row.CLOSING, Part.PEAKS),
+    Step(Row.MIG_MANAGER, Part.CLUSTERS),
     Step(Row.MIG_MANAGER, Part.PEAKS),
     Step(Row.NIGHTLY, Part.PEAKS),
     Step(Row.CLOSING, Part.RESAMPLED, EARLY),
@@ -248,6 +260,8 @@ def recipes_of_step(step: Step) -> Iterator[CaseRecipe]:
         yield from _peaks(PEAK_LOADS)
     elif step.part is Part.ANNOUNCED:
         yield from _peaks(ANNOUNCED_LOADS, f" {ANNOUNCED}")
+    elif step.part is Part.CLUSTERS:
+        yield from _clusters()
     elif step.part is Part.RESAMPLED:
         for seed, load in product(step.seeds, RESAMPLED_LOADS):
             for column in (C, A):
@@ -261,6 +275,12 @@ def recipes_of_step(step: Step) -> Iterator[CaseRecipe]:
 def _peaks(loads: Sequence[float], mark: str = "") -> Iterator[CaseRecipe]:
     for load, peak, column in product(loads, PEAKS, (C, A)):
         yield _recipe(column, Draw(Split.BASE, load, 1, DIVISION), f"{peak}{mark}")
+
+
+def _clusters() -> Iterator[CaseRecipe]:
+    for number, (column, load, peak) in product(range(1, CLUSTERS + 1), CHANCY):
+        recipe = _recipe(column, Draw(Split.BASE, load, 1, DIVISION), peak)
+        yield replace(recipe, cluster_seed=number)
 
 
 def _traces() -> Iterator[CaseRecipe]:

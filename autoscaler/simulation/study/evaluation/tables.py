@@ -139,6 +139,28 @@ def resampled_table(cases: Cases) -> str:
     return markdown(head, rows)
 
 
+def clusters_table(cases: Cases) -> str:
+    """Return one row a kind of case, over all clusters: ratios of all jobs, and in peaks."""
+    head = ("case", "clusters", "geometric mean", "best", "worst", "in peaks", "worst in peaks")
+    rows = []
+    for kind in dict.fromkeys(case.kind for case in cases.run):
+        own = [case for case in cases.run if case.kind == kind]
+        values = [v for case in own if (v := whole(case).value) is not None]
+        peaks = [v for case in own if (v := case.ours.peak_ratio(MARK).value) is not None]
+        rows.append(
+            (
+                kind,
+                str(len(own)),
+                ratio_text(geometric_mean([v for v in values if isfinite(v)])),
+                ratio_text(Ratio(min(values, default=None))),
+                ratio_text(Ratio(max(values, default=None))),
+                ratio_text(geometric_mean([v for v in peaks if isfinite(v)])),
+                ratio_text(Ratio(max(peaks, default=None))),
+            )
+        )
+    return markdown(head, rows)
+
+
 def peers_table(peers: Cases, ours: Cases) -> str:
     """Return one row a policy, the best on rule C first: means of ratios, and the worst."""
     ratios: dict[str, list[tuple[CaseRuns, float]]] = {}

@@ -80,6 +80,17 @@ def test_a_scenario_is_a_case_for_each_model_load_seed_and_announcement(folder):
     assert {r.draw.division.past.first for r in found} == {0}
 
 
+def test_a_scenario_may_be_run_on_several_clusters(folder):
+    """Each case on each of them, where there is a loop to run; files have other names."""
+    text = SCENARIO.replace("number: 2", "number: 2, clusters: 3")
+    found = load(folder, text).recipes
+    assert len(found) == 3 * 16
+    assert [recipe.cluster_seed for recipe in found[:4]] == [0, 1, 2, 0]
+    assert len({recipe.label for recipe in found}) == len(found)
+    assert len({recipe.fingerprint() for recipe in found}) == len(found)
+    assert [recipe.build().cluster_seed for recipe in found[:3]] == [0, 1, 2]
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [

@@ -60,6 +60,17 @@ def test_peaks_and_resampled_days_have_tables_of_their_own():
     assert line(text, "| A 0.4 | 20 |").endswith("| none | 500 / 500 |")
 
 
+def test_other_clusters_of_a_case_are_one_row():
+    """The best and the worst of them, because a single one says little."""
+    own = [case for case in CASES if case.part is Part.CLUSTERS]
+    ratios = [1.0 + 0.1 * case.entry.recipe.cluster_seed for case in own]
+    text = page_of([kept(case, ratio) for case, ratio in zip(own, ratios, strict=True)])
+    row = line(text, "| C 0.8 | 4 |")
+    assert row.startswith("| C 0.8 | 4 | 1.245 (")
+    assert "| 1.100 | 1.400 |" in row
+    assert len({case.entry.path.name for case in own}) == len(own)
+
+
 def test_results_of_several_states_of_the_code_are_owned_up_to():
     """They are not all of one product."""
     cases = [kept(case, 0.9) for case in CASES[:2]]
