@@ -62,22 +62,26 @@ class Placeholders:
         free = {c.node: c for c in plan.changes if c.reasons <= SOON_OVER}
         wanted = {wish.node: wish for wish in plan.placeholders}
         waiting: dict[str, list[Placeholder]] = {}
+        unused: list[Placeholder] = []
         for own in map(placeholder_of, observation.placeholders):
             if own.is_over or own.node in journals:
                 continue
             if not own.is_bound:
                 waiting.setdefault(own.node, []).append(own)
             elif not is_used(own, free):
-                self._remove(own)
+                unused.append(own)
+        # What is given back would go to the next of ours, and nobody would ever have it.
+        giving = {own.node for own in unused}
         names = {pod.name for pod in observation.placeholders}
-        for name in sorted({*waiting, *wanted} - set(journals) - set(free)):
+        for name in sorted({*waiting, *wanted} - set(journals) - (set(free) - giving)):
             wish, node = wanted.get(name), snapshot.node(name)
             mine = [p for p in waiting.get(name, ()) if not p.is_going]
-            number = 0 if wish is None or node is None else wish.number
-            for own in mine[number:]:
-                self._remove(own)
-            if wish is not None and node is not None:
-                self._make(wish, node, number - len(mine), names)
+            if wish is None or node is None or name in giving:
+                self._remove(*mine)
+                continue
+            self._remove(*mine[wish.number :])
+            self._make(wish, node, wish.number - len(mine), names)
+        self._remove(*unused)
 
     def _make(
         self, wish: NodePlaceholders, node: FleetNode, number: int, names: Iterable[str]
@@ -106,13 +110,14 @@ class Placeholders:
             except AutoscalerError as error:
                 self.errors.append(f"no placeholder for node {node.name}: {error}")
 
-    def _remove(self, own: Placeholder) -> None:
-        if own.is_going or not self.leadership.guard():
-            return
-        try:
-            self.outside.cluster.delete_pod(own.pod)
-        except Conflict:
-            # Another pod of this name, which the next cycle sees.
-            return
-        except AutoscalerError as error:
-            self.errors.append(f"placeholder {own.pod} stays: {error}")
+    def _remove(self, *owns: Placeholder) -> None:
+        for own in owns:
+            if own.is_going or not self.leadership.guard():
+                continue
+            try:
+                self.outside.cluster.delete_pod(own.pod)
+            except Conflict:
+                # Another pod of this name, which the next cycle sees.
+                continue
+            except AutoscalerError as error:
+                self.errors.append(f"placeholder {own.pod} stays: {error}")

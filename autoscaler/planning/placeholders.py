@@ -38,13 +38,15 @@ PASSING = frozenset({Reason.NODE_BUDGET, Reason.HOURLY_BUDGET})
 def may_have_placeholders(node: FleetNode) -> bool:
     """Say whether placeholders may keep GPUs of a node.
 
-    One that has a single GPU is closed instead, which needs no pod.
+    One that has a single GPU is closed instead, which needs no pod. Where a whole GPU is
+    free, nobody else wants it, and a placeholder would have that one.
     """
     return (
         is_movable(node)
         and not node.reserved
         and node.strategy is Strategy.MIXED
         and not may_wait_for(node)
+        and not node.takeable[_resource_of(node)]
         and all(gpu.mig_enabled for gpu in node.gpus)
     )
 

@@ -160,6 +160,47 @@ def test_a_bound_placeholder_goes_when_its_change_may_not_start():
     assert running(world) == ["flood-0", "flood-1"]
 
 
+def made(world):
+    """Return how many placeholders were ever made."""
+    return sum(r.resource == "pods" and r.verb == "create" for r in mutations(world))
+
+
+def without_budget(driver=Driver.AGENT):
+    """Return a world of which one pod of four ends, and nothing may start when it does."""
+    make = agent_world if driver is Driver.AGENT else world_with_namespace
+    world = make(FULL, FULL, FULL, FULL)
+    world.submit(
+        task(f"first-{i}", {WHOLE: 1}, run_s=90_000.0 if i else 600.0) for i in range(4)
+    )
+    world.submit(task(f"small-{i}", {THREE: 1}, run_s=90_000.0) for i in range(6))
+    replica(world, driver, disruption={"budgets": {"perHour": 0}})
+    return world
+
+
+@DRIVERS
+def test_what_one_gives_back_is_not_for_the_next_of_ours(driver):
+    """Else they would have the GPU in turns for as long as its change may not start."""
+    world = without_budget(driver)
+    world.submit(task(f"flood-{i}", {WHOLE: 1}, run_s=90_000.0) for i in range(4))
+    world.run_for(500)
+    assert placeholders(world) == [None] * 3
+    world.run_for(200)
+    assert running(world) == ["flood-0"]
+
+
+def test_there_are_none_beside_a_gpu_that_is_free():
+    """Nobody would take it, so they would: made and removed again and again."""
+    world = without_budget()
+    for number in range(4):
+        create_pod(world, f"flood-{number}", requests={WHOLE: 1})
+    world.run_for(500)
+    for number in range(4):
+        world.platform.client.delete(PODS, "jobs", f"flood-{number}")
+    world.run_for(900)
+    assert placeholders(world) == []
+    assert made(world) == 3
+
+
 @pytest.mark.parametrize("mode", [Mode.DRY_RUN, Mode.RECOMMEND])
 def test_modes_that_only_look_say_what_they_would_do(mode):
     """And make no pod."""
