@@ -118,16 +118,23 @@ class Acting:
             if first.journal is not None:
                 self._note(rollouts.advance(first.name, first.journal))
 
-    def place(self, plan: Plan | None, view: View) -> None:
-        """Make and remove placeholders; without a plan only those that are over go."""
+    def place(self, plan: Plan | None, view: View) -> bool:
+        """Make and remove placeholders; without a plan only those that are over go.
+
+        Returns
+        -------
+        bool
+            Whether it is to be tried again.
+        """
         leadership = self.leadership
         if leadership is None:
-            return
+            return False
         image = self.setting.policy.rollout.placeholder_image
         ours = Placeholders(self.setting.outside, leadership, image, self.errors)
         ours.tidy(view.observation, self.journals)
         if plan is not None:
             ours.follow(plan, view.snapshot, view.observation, self.journals)
+        return ours.is_unfinished
 
     def keep_up(self, view: View) -> None:
         """Clean up marks on nodes without a rollout."""

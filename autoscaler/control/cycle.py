@@ -168,9 +168,9 @@ class Cycle:
         ready = self._ready(gated)
         acting.start(gated, ready, view)
         acting.end_waits(gated, view)
-        acting.place(gated, view)
-        if any(change.node not in acting.journals for change in ready):
-            # What did not start for reasons of the moment is decided on again.
+        is_unfinished = acting.place(gated, view)
+        if is_unfinished or any(change.node not in acting.journals for change in ready):
+            # What failed for reasons of the moment is decided on again.
             self._memory = replace(self._memory, digest="")
         return Verdict(Decision.PLANNED, summary(gated))
 

@@ -1,7 +1,7 @@
 """Makes and removes placeholders, so that there are as many as the last plan wants.
 
 Nothing is remembered but the pods themselves: whatever was done half is done, or undone,
-by the next cycle.
+by the next plan, which comes at once unless the server refuses what we ask for.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,12 +38,15 @@ class Placeholders:
         What they run.
     errors
         What failed, one sentence each; grows.
+    is_unfinished
+        Whether something failed that may succeed when it is tried again.
     """
 
     outside: Outside
     leadership: Leadership
     image: str
     errors: list[str] = field(default_factory=list)
+    is_unfinished: bool = False
 
     def tidy(self, observation: Observation, journals: Mapping[str, Journal]) -> None:
         """Remove those that are over, and those on nodes whose change has begun."""
@@ -104,11 +107,10 @@ class Placeholders:
             except Conflict:
                 # One of this name is still ending.
                 continue
-            except Refused as error:
-                self.errors.append(f"no placeholder for node {node.name}: {error}")
-                return
             except AutoscalerError as error:
-                self.errors.append(f"no placeholder for node {node.name}: {error}")
+                self._complain(f"no placeholder for node {node.name}", error)
+                if isinstance(error, Refused):
+                    return
 
     def _remove(self, *owns: Placeholder) -> None:
         for own in owns:
@@ -120,4 +122,8 @@ class Placeholders:
                 # Another pod of this name, which the next cycle sees.
                 continue
             except AutoscalerError as error:
-                self.errors.append(f"placeholder {own.pod} stays: {error}")
+                self._complain(f"placeholder {own.pod} stays", error)
+
+    def _complain(self, what: str, error: AutoscalerError) -> None:
+        self.errors.append(f"{what}: {error}")
+        self.is_unfinished |= not isinstance(error, Refused)

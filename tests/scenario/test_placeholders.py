@@ -15,7 +15,7 @@ from autoscaler.domain.cluster.placeholder import PRIORITY_CLASS
 from autoscaler.domain.journal.rollout import Result
 from autoscaler.domain.policy.policy import Driver, Mode
 from autoscaler.ports import CONFIG_MAPS, LEASES, PODS, PRIORITY_CLASSES
-from autoscaler.simulation.apiserver.faults import Point
+from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.store import StoreClient
 from autoscaler.simulation.study.seen_metrics import SeenMetrics
 from tests.agent_worlds import POOLS, Guard, agent_world
@@ -224,6 +224,30 @@ def test_without_their_priority_class_the_loop_goes_on_and_says_so():
     assert len(said) == 1
     assert "no placeholder for node n1" in said.pop()
     assert PRIORITY_CLASS in next(e for o in own.outcomes for e in o.errors)
+
+
+def fail_once(world, verb):
+    """Have the server fail the next time that the loop creates or deletes a pod."""
+
+    def is_hit(request):
+        said = (request.verb.value, request.kind.plural, request.user_agent)
+        return said == (verb, "pods", "replica-1")
+
+    world.store.faults.add(Rule(Point.BEFORE_APPLY, Fault(code=500), is_hit))
+
+
+def test_what_fails_is_tried_again_in_the_next_cycle():
+    """Though nothing is new then."""
+    world = flooded()
+    own = replica(world)
+    fail_once(world, "create")
+    world.run_for(120)
+    assert placeholders(world) == [None]
+    fail_once(world, "delete")
+    withdraw_small(world)
+    world.run_for(120)
+    assert placeholders(world) == []
+    assert len([e for outcome in own.outcomes for e in outcome.errors]) == 2
 
 
 @DRIVERS
