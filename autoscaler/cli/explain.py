@@ -135,10 +135,12 @@ def node_lines(account: NodeAccount, now_s: float) -> Lines:
             ("pool", f"{member.pool}, {model}, driver {member.driver}"),
             ("layout", layout),
             ("advertised", amounts_text(member.supply)),
-            ("free", amounts_text(member.free)),
+            ("free", amounts_text(member.takeable)),
             ("holders", some_text(str(pod.ref) for pod in member.holders)),
         ]
         lines += [(f"GPU {gpu.index}", _held_text(gpu.held)) for gpu in member.gpus if gpu.held]
+        if member.kept:
+            lines.append(("placeholders", f"keep {amounts_text(member.kept)} to be re-cut"))
         if member.unseen:
             lines.append(("metrics", f"{member.unseen}: only an empty node may be changed"))
     if account.journal is not None:

@@ -174,7 +174,7 @@ def left_out(observation: Observation) -> Iterator[str]:
     """Yield what files do not hold: unknown, and not the same as absent."""
     if not observation.offline:
         return
-    if not observation.pods:
+    if not (observation.pods or observation.placeholders):
         yield "no pods in the input: what waits and what holds GPUs is unknown"
     if not observation.config_maps:
         yield (

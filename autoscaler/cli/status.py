@@ -98,7 +98,7 @@ def _node(node: FleetNode) -> Json:
         "reserved": node.reserved,
         "supply": dict(node.supply),
         "allocated": dict(node.allocated),
-        "free": dict(node.free),
+        "free": dict(node.takeable),
         "gpus": [
             {
                 "index": gpu.index,
@@ -196,7 +196,7 @@ def _draw_nodes(out: Console, snapshot: Snapshot, *, wide: bool) -> None:
         model = "?" if node.model is None else node.model.key
         cells = (model, amounts_text(node.allocated)) if wide else ()
         state = state_of(node)
-        drawn.add_row(node.name, node.pool, state, layout, amounts_text(node.free), *cells)
+        drawn.add_row(node.name, node.pool, state, layout, amounts_text(node.takeable), *cells)
     section(out, drawn)
 
 

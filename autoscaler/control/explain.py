@@ -10,6 +10,7 @@ from autoscaler.control.briefing import journal_on
 from autoscaler.domain.cluster.bundle import effective_request
 from autoscaler.domain.cluster.marks import QUARANTINE
 from autoscaler.domain.cluster.objects import Node, Observation, Pod, PodRef
+from autoscaler.domain.cluster.placeholder import placeholder_of
 from autoscaler.domain.demand.demand import Demand, DemandGroup
 from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
 from autoscaler.domain.journal.history import RolloutRecord
@@ -203,7 +204,7 @@ def explain_pod(pod: PodRef, sight: Sight) -> PodAccount:
     """Return why a pod is, or is not, served."""
     found = next((p for p in sight.observation.pods if p.ref == pod), None)
     if found is None:
-        return PodAccount(pod, f"there is no pod {pod}")
+        return _explain_placeholder(pod, sight)
     group = next((g for g in sight.demand.groups if pod in g.pods), None)
     change = next((c for c in sight.plan.changes if pod in c.serves), None)
     note = _note_on(pod, sight)
@@ -218,6 +219,19 @@ def explain_pod(pod: PodRef, sight: Sight) -> PodAccount:
         alternative=sight.inquiry.of_pod(pod),
         worth=worth,
         sacrifice=at_any_price(sight.inquiry, pod),
+    )
+
+
+def _explain_placeholder(pod: PodRef, sight: Sight) -> PodAccount:
+    found = next((p for p in sight.observation.placeholders if p.ref == pod), None)
+    if found is None:
+        return PodAccount(pod, f"there is no pod {pod}")
+    own = placeholder_of(found)
+    does = "keeps" if own.is_bound else "waits for"
+    if own.is_over:
+        does = "has kept"
+    return PodAccount(
+        pod, f"it is a placeholder of ours, and {does} a GPU of {own.node}", found
     )
 
 

@@ -104,7 +104,8 @@ def propose(
     seen = survey(sight, policy, now_s)
     settings = PlannerSettings(sight.values, standing.history, guard=sight.guard)
     plan = decide(seen, policy, now_s, settings=settings, standing=standing)
-    if sight.observation.offline and not sight.observation.pods:
+    observation = sight.observation
+    if observation.offline and not (observation.pods or observation.placeholders):
         # Files without pods do not say that nothing runs.
         plan = replace(plan, changes=tuple(map(_unproven, plan.changes)))
     return Proposal(seen.snapshot, seen.demand, plan)

@@ -42,7 +42,7 @@ class Room:
 
     def __init__(self, nodes: Iterable[FleetNode]) -> None:
         open_nodes = [n for n in nodes if not n.node.unschedulable]
-        self._free = {n.name: n.free for n in open_nodes}
+        self._free = {n.name: n.takeable for n in open_nodes}
         self._units = {n.name: n.unit for n in open_nodes if n.unit}
         # Room only shrinks, so a node that was too small for a group stays so.
         self._open: dict[int, list[str]] = {}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autoscaler.domain.cluster.marks import QUARANTINE, ROLLOUT
+from autoscaler.domain.cluster.marks import PLACEHOLDER, QUARANTINE, ROLLOUT
 from autoscaler.domain.journal.journal_json import journal_to_text
 from autoscaler.domain.journal.quarantine import Quarantine
 from tests.commands import Shell, write_policy
@@ -202,3 +202,22 @@ def test_a_node_that_changes_is_told_for_whom(shell, tmp_path):
     )
     text = " ".join(explain(shell, "node/gpu-1", path).out.split())
     assert "for pending pods, nvidia.com/mig-3g.20gb: 36,000" in text
+
+
+def test_what_a_placeholder_keeps_is_told_and_not_called_free(shell, tmp_path):
+    """Nobody else can have it."""
+    whole = [{"7g.40gb": 1}, {"7g.40gb": 1}]
+    mark = {"labels": {PLACEHOLDER: "true"}}
+    path = write_dump(
+        tmp_path,
+        dump_node("gpu-1", layout=whole),
+        dump_pod("p-0", "7g.40gb", node="gpu-1", metadata=mark),
+        dump_configurations([whole]),
+    )
+    out = explain(shell, "node/gpu-1", path).out
+    assert "no pods in the input" not in out
+    found = dict(line.split(maxsplit=1) for line in out.splitlines() if line.startswith("  "))
+    assert found["free"] == "1xmig-7g.40gb"
+    assert found["placeholders"] == "keep 1xmig-7g.40gb to be re-cut"
+    verdict = explain(shell, "pod/team/p-0", path, "-o", "json").json["verdict"]
+    assert verdict == "it is a placeholder of ours, and keeps a GPU of gpu-1"

@@ -1,6 +1,9 @@
 """Pods that the present layout could take as it is."""
 
+from dataclasses import replace
+
 from autoscaler.domain.cluster.objects import PodRef
+from autoscaler.domain.cluster.placeholder import Placeholder
 from autoscaler.domain.counts import Counts
 from autoscaler.domain.demand.demand import DemandGroup
 from autoscaler.domain.demand.fitting import fitting_pods
@@ -68,3 +71,10 @@ def test_pods_that_keep_apart_take_a_node_each():
     assert fits([apart], room("a"), room("b")) == {"p": "a", "q": "b"}
     gang = group("g0", "g1", "g2", gang="default/g", gang_min=3, one_per_node=True)
     assert fits([gang], room("a"), room("b")) == {}
+
+
+def test_what_a_placeholder_keeps_is_for_nobody():
+    """It counts as free for plans, but no pod can take it as it is."""
+    own = Placeholder("a", PodRef("ours", "p-0"), Counts({SMALL: 1}), is_bound=True)
+    kept = replace(room("a", 5), placeholders=(own,))
+    assert fits([group("p", "q")], kept) == {"p": "a"}
