@@ -129,8 +129,8 @@ class Acting:
         leadership = self.leadership
         if leadership is None:
             return False
-        image = self.setting.policy.rollout.placeholder_image
-        ours = Placeholders(self.setting.outside, leadership, image, self.errors)
+        policy = self.setting.policy
+        ours = Placeholders(self.setting.outside, leadership, policy, self.errors)
         ours.tidy(view.observation, self.journals)
         if plan is not None:
             ours.follow(plan, view.snapshot, view.observation, self.journals)

@@ -7,6 +7,7 @@ by the next plan, which comes at once unless the server refuses what we ask for.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
+from math import ceil
 
 from autoscaler.control.leadership import Leadership
 from autoscaler.control.outside import Outside
@@ -21,11 +22,26 @@ from autoscaler.domain.errors import AutoscalerError, Conflict, Refused
 from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
 from autoscaler.domain.journal.rollout import Journal
 from autoscaler.domain.plan.plan import NodePlaceholders, Plan
+from autoscaler.domain.policy.policy import Policy
 from autoscaler.domain.reasons import Reason
 from autoscaler.planning.placeholders import is_used
 
 # Blocks that pass before a placeholder would be ended by its deadline.
 SOON_OVER = frozenset({Reason.NODE_BUDGET})
+# What a rollout of another node may take once it has drained that node.
+CHANGE_S = 900
+
+
+def deadline_s(policy: Policy) -> int:
+    """Return how many seconds a placeholder may be bound, should nobody remove it.
+
+    Longer than what it was made for may need until it starts: it has to be proposed for a
+    while, and a rollout of another node may have to end first.
+    """
+    planning = policy.planning
+    looks_s = planning.persistence_looks * policy.loop.interval_s
+    proposed_s = max(planning.persistence_s, looks_s)
+    return ceil(policy.rollout.drain_deadline_s + proposed_s) + CHANGE_S
 
 
 @dataclass
@@ -34,8 +50,8 @@ class Placeholders:
 
     Parameters
     ----------
-    image
-        What they run.
+    policy
+        What they run, and how long they may be bound.
     errors
         What failed, one sentence each; grows.
     is_unfinished
@@ -44,7 +60,7 @@ class Placeholders:
 
     outside: Outside
     leadership: Leadership
-    image: str
+    policy: Policy
     errors: list[str] = field(default_factory=list)
     is_unfinished: bool = False
 
@@ -97,7 +113,8 @@ class Placeholders:
                 name=next(fresh),
                 node=node.name,
                 resource=wish.resource,
-                image=self.image,
+                image=self.policy.rollout.placeholder_image,
+                deadline_s=deadline_s(self.policy),
                 taints=node.node.taints,
             )
             if not self.leadership.guard():

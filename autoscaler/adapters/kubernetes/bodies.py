@@ -10,8 +10,6 @@ from autoscaler.domain.cluster.placeholder import PRIORITY_CLASS, PlaceholderOrd
 from autoscaler.ports import ClusterEvent, NodePatch, RawObject
 
 COMPONENT_NAME = "mig-autoscaler"
-# Longer than a change that may start needs until it starts.
-PLACEHOLDER_DEADLINE_S = 900
 NOBODY = 65534
 DESCRIPTION = "kubernetes.io/description"
 # Taints of a node that is closed or in trouble.
@@ -78,7 +76,7 @@ def placeholder_body(namespace: str, order: PlaceholderOrder) -> RawObject:
         "spec": {
             "priorityClassName": PRIORITY_CLASS,
             "restartPolicy": "Never",
-            "activeDeadlineSeconds": PLACEHOLDER_DEADLINE_S,
+            "activeDeadlineSeconds": order.deadline_s,
             "terminationGracePeriodSeconds": 1,
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,

@@ -60,10 +60,12 @@ class PlaceholderOrder:
         The one node that it may be bound to.
     resource
         What it asks for one of.
-    taints
-        Of the node; it tolerates those that keep ordinary pods away.
     image
         What it runs, which does nothing.
+    taints
+        Of the node; it tolerates those that keep ordinary pods away.
+    deadline_s
+        Seconds after which kubelet ends it once it is bound, should nobody remove it.
     """
 
     name: str
@@ -71,6 +73,7 @@ class PlaceholderOrder:
     resource: str
     image: str
     taints: tuple[Taint, ...] = ()
+    deadline_s: int = 900
 
 
 def is_placeholder(pod: Pod, namespace: str = "") -> bool:
