@@ -50,12 +50,12 @@ Connect = Callable[[Store, str], ObjectClient]
 # Whoever set the cluster up: a person, as far as managed fields tell.
 FOUNDER_AGENT = "kubectl"
 
-# As the manifests have it: first in every queue, and nobody has to go for it.
+# As the manifests have it: before pods without a priority, and nobody has to go for it.
 PLACEHOLDER_CLASS: RawObject = {
     "apiVersion": "scheduling.k8s.io/v1",
     "kind": "PriorityClass",
     "metadata": {"name": PRIORITY_CLASS, "uid": "placeholder-class"},
-    "value": 1_000_000_000,
+    "value": 1,
     "preemptionPolicy": "Never",
 }
 

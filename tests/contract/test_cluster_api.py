@@ -332,11 +332,11 @@ def with_class(world: World) -> World:
     return world
 
 
-def test_a_placeholder_is_first_in_the_queue_and_for_one_node(world: World) -> None:
+def test_a_placeholder_is_early_in_the_queue_and_for_one_node(world: World) -> None:
     """It takes nothing from anyone, ends by itself once bound, and is no demand."""
     with_class(world).cluster.create_placeholder("mig-autoscaler", order())
     raw = world.client.get(PODS, "mig-autoscaler", order().name)["spec"]
-    assert (raw["priority"], raw["preemptionPolicy"]) == (1_000_000_000, "Never")
+    assert (raw["priority"], raw["preemptionPolicy"]) == (1, "Never")
     assert raw["activeDeadlineSeconds"] > 0
     (limits,) = [c["resources"]["limits"] for c in raw["containers"]]
     assert limits == {"nvidia.com/mig-7g.40gb": "1"}

@@ -308,12 +308,12 @@ def test_no_right_is_unlimited(folder):
     assert [str(g) for g in grants if g.resource == "secrets" or "rbac" in g.group] == []
 
 
-def test_placeholders_go_before_all_others_and_take_nothing_from_anyone():
+def test_placeholders_go_before_pods_without_a_priority_and_take_nothing_from_anyone():
     """As the class that the pods name says."""
     (own,) = of_kind("deploy/auto", "PriorityClass")
     assert own["metadata"]["name"] == PRIORITY_CLASS
-    # The highest that is not kept for the system.
-    assert (own["value"], own["preemptionPolicy"]) == (1_000_000_000, "Never")
+    # Any higher, and whoever preempts a pod might not get what that frees.
+    assert (own["value"], own["preemptionPolicy"]) == (1, "Never")
     assert {
         k: own[k] for k in ("value", "preemptionPolicy")
     }.items() <= PLACEHOLDER_CLASS.items()

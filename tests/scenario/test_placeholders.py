@@ -18,7 +18,6 @@ from autoscaler.ports import CONFIG_MAPS, LEASES, PODS, PRIORITY_CLASSES
 from autoscaler.simulation.apiserver.faults import Fault, Point, Rule
 from autoscaler.simulation.store import StoreClient
 from autoscaler.simulation.study.seen_metrics import SeenMetrics
-from autoscaler.simulation.world import PLACEHOLDER_CLASS
 from tests.agent_worlds import POOLS, Guard, agent_world
 from tests.floods import FULL, POLICY, Steady, flood
 from tests.loops import (
@@ -227,14 +226,11 @@ def test_without_their_priority_class_the_loop_goes_on_and_says_so():
     assert PRIORITY_CLASS in next(e for o in own.outcomes for e in o.errors)
 
 
-def test_below_those_who_preempt_they_cost_nobody_else_a_gpu():
-    """Of the highest class a placeholder has what was freed, and a second pod must go."""
+def test_whoever_preempts_a_pod_gets_what_it_frees():
+    """Before a placeholder, which would else cost a second pod its GPU."""
     world = flooded(run_s=90_000.0)
-    client = world.platform.client
-    client.delete(PRIORITY_CLASSES, None, PRIORITY_CLASS)
-    lower = {**PLACEHOLDER_CLASS, "value": 10}
-    client.create(PRIORITY_CLASSES, None, lower)
-    client.create(PRIORITY_CLASSES, None, {"metadata": {"name": "high"}, "value": 1000})
+    urgent = {"metadata": {"name": "high"}, "value": 1000}
+    world.platform.client.create(PRIORITY_CLASSES, None, urgent)
     replica(world)
     world.run_for(320)
     assert placeholders(world) == [None]

@@ -1,9 +1,9 @@
 """Placeholders: pods of ours that take a whole GPU from others as soon as it is free.
 
 A scheduler gives what becomes free to the next pod that asks for it, before any plan can
-look. A pod of the highest priority that preempts nobody and waits for one node is the
-next: so a GPU that shall be cut anew once its pod has ended is not lost to another pod,
-and nothing else on the node is closed meanwhile.
+look. A pod of a higher priority that preempts nobody and waits for one node is the next:
+so a GPU that shall be cut anew once its pod has ended is not lost to another pod, and
+nothing else on the node is closed meanwhile.
 """
 
 import hashlib

@@ -199,7 +199,7 @@ class DrainingRules(Section):
     placeholders: bool = True
     """Whether placeholder pods of ours may take whole GPUs as soon as they are free, on
     nodes with several GPUs, where the home mix entitles nobody to them again. They need the
-    PriorityClass mig-autoscaler-placeholder. Default: true, because nobody loses by it."""
+    PriorityClass mig-autoscaler-placeholder. Default: true: the node stays open."""
 
 
 class Disruption(Section):

@@ -10,11 +10,11 @@ others do the larger part of the work, none of what they fill on average is made
 beyond the home mix.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import floor
 
 from autoscaler.domain.counts import sum_of
-from autoscaler.domain.fleet.snapshot import Snapshot
+from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
 from autoscaler.domain.mig.layouts import maximal_multisets
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.domain.mig.resource import resource_name
@@ -65,7 +65,8 @@ def cap_rules(
     settled = settled.minus(sum_of(node.kept for node in nodes))
     floors = active_floors(pool, now_s)
     gpus = gpus_of(pool.name, snapshot)
-    is_patient = allows_placeholders(policy) or all(may_wait_for(n) for n in nodes if n.gpus)
+    by_closing = all(may_wait_for(node) for node in nodes if node.gpus)
+    is_patient = by_closing or _has_placeholders(nodes, policy)
     rules = []
     for model, number in gpus.numbers:
         whole = model.whole_gpu
@@ -86,6 +87,16 @@ def cap_rules(
         slices = whole.compute_slices
         rules.append(PoolRule(pool.name, RuleKind.CAP, whole.name, limit, there, slices))
     return tuple(rules)
+
+
+def _has_placeholders(nodes: Iterable[FleetNode], policy: Policy) -> bool:
+    """Say whether placeholders may have whole GPUs next.
+
+    Without metrics it is not known for whom they would wait, and there are none.
+    """
+    used = [node for node in nodes if node.holders]
+    is_blind = bool(used) and all(node.unseen for node in used)
+    return allows_placeholders(policy) and not is_blind
 
 
 def filled_gpus(

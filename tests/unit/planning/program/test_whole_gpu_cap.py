@@ -12,6 +12,7 @@ from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.planner import PlannerSettings, make_plan
 from autoscaler.planning.program.whole_gpu_cap import cap_rules, filled_gpus, more_than_home
 from tests.builders import NOW_S, SEVEN_SMALL, fleet_node, model, snapshot, waiting
+from tests.builders import pod as some_pod
 from tests.fleets import policy, pool
 
 WHOLE = "nvidia.com/mig-7g.40gb"
@@ -121,6 +122,17 @@ def test_where_a_whole_gpu_can_be_waited_for_one_more_harms_nobody():
     assert rule.limit == 1
     (rule,) = cap_rules(own, both, known, capped(placeholders=True), NOW_S)
     assert rule.limit == 2
+
+
+def test_without_metrics_there_are_no_placeholders_to_count_on():
+    """Of nodes that nobody uses nothing has to be seen, and one that is seen is enough."""
+    known = replace(KNOWN, reach={THREES: (1.0,) * 5})
+    used = {"holders": (some_pod(node="node-a"),)}
+    own = [fleet_node(n, [SEVEN_SMALL] * 2, **used) for n in ("node-a", "node-b")]
+    blind = [replace(node, unseen="no metrics") for node in own]
+    for nodes, limit in ((own, 2), ((blind[0], own[1]), 2), (blind, 1)):
+        (rule,) = cap_rules(pool(), snapshot(*nodes), known, capped(placeholders=True), NOW_S)
+        assert rule.limit == limit
 
 
 def test_models_that_offer_the_same_share_what_is_wanted():
