@@ -126,7 +126,20 @@ def test_each_row_has_its_own_targets():
         "none run so far, 68 planned"
     )
     manager = findings(Row.MIG_MANAGER, Part.BASE, lambda _: 1.02)
-    assert one(manager, "base: every case <= 1.03").state is State.REACHED
+    assert one(manager, "base, on every cluster: every case <= 1.03").state is State.OPEN
     default = findings(Row.DEFAULT, Part.BASE, lambda _: 1.2)
     assert {own.state for own in default} == {State.REPORTED}
     assert findings(Row.PEERS, Part.BASE, lambda _: 1.0) == []
+
+
+def test_one_cluster_on_which_a_case_fares_badly_misses_the_target():
+    """What chance decides is not reached by a good draw."""
+
+    def ratios(recipe):
+        return 1.6 if (recipe.draw.load, recipe.cluster_seed) == (0.8, 2) else 0.9
+
+    found = findings(Row.MIG_MANAGER, Part.CLUSTERS, ratios)
+    base = one(found, "base, on every cluster")
+    assert base.state is State.MISSED
+    assert "(C 0.8 cluster 2)" in base.found
+    assert one(found, "peaks, on every cluster").state is State.OPEN
