@@ -187,7 +187,8 @@ def open_text(cases: Cases) -> str:
     """Return which cases are not run yet, in one line; empty when all are."""
     seeds: dict[str, list[int]] = {}
     for case in cases.open:
-        seeds.setdefault(case.kind, []).append(case.recipe.draw.seed)
+        recipe = case.recipe
+        seeds.setdefault(case.kind, []).append(recipe.cluster_seed or recipe.draw.seed)
     if not seeds:
         return ""
     names = [

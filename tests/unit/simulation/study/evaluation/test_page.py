@@ -31,6 +31,7 @@ def test_without_results_the_page_says_so():
     assert f"0 of {len(CASES)} planned cases are run." in text
     assert "Not run yet, 14 of 14: C 0.5, A 0.7" in text
     assert "C 0.5 (20 seeds from 9001 to 9020)" in text
+    assert "C 0.8 (4 seeds from 1 to 4)" in text
     assert "**reached**" not in text
     assert "**missed**" not in text
 
