@@ -321,7 +321,7 @@ def order(name: str = "mig-placeholder-x-0") -> PlaceholderOrder:
         Taint("team", "NoSchedule", "ml"),
         Taint("node.kubernetes.io/not-ready", "NoExecute"),
     )
-    return PlaceholderOrder(name, "node-a", "nvidia.com/mig-7g.40gb", "pause:1", taints)
+    return PlaceholderOrder(name, "node-a", "nvidia.com/mig-7g.40gb", "pause:1", 900, taints)
 
 
 def with_class(world: World) -> World:

@@ -7,6 +7,7 @@ from autoscaler.adapters.kubernetes.reading import format_time
 from autoscaler.domain.cluster.marks import PLACEHOLDER
 from autoscaler.domain.cluster.objects import PodRef, Taint
 from autoscaler.domain.cluster.placeholder import PRIORITY_CLASS, PlaceholderOrder
+from autoscaler.domain.cluster.selector import NAME_FIELD
 from autoscaler.ports import ClusterEvent, NodePatch, RawObject
 
 COMPONENT_NAME = "mig-autoscaler"
@@ -51,7 +52,7 @@ def placeholder_body(namespace: str, order: PlaceholderOrder) -> RawObject:
 
     Should nobody remove it once it holds one, kubelet ends it.
     """
-    field = {"key": "metadata.name", "operator": "In", "values": [order.node]}
+    field = {"key": NAME_FIELD, "operator": "In", "values": [order.node]}
     terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
     container = {

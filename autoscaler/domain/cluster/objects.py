@@ -313,7 +313,7 @@ class Observation:
     observed_at_s
         Epoch seconds of the moment before the first list was asked for.
     offline
-        Whether it was read from files, which leave out what is unknown, not absent.
+        Whether it was read from files: what files leave out is unknown, not absent.
     mig_config_map
         ``migManager.config.name`` of the ClusterPolicy; ``None`` when not readable.
     manager_nodes

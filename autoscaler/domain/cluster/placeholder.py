@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from autoscaler.domain.cluster.marks import PLACEHOLDER
 from autoscaler.domain.cluster.objects import Pod, PodRef, Taint
+from autoscaler.domain.cluster.selector import NAME_FIELD
 from autoscaler.domain.counts import Counts, sum_of
 
 PRIORITY_CLASS = "mig-autoscaler-placeholder"
 
 NAME_PREFIX = "mig-placeholder-"
-NODE_NAME = "metadata.name"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -62,18 +62,18 @@ class PlaceholderOrder:
         What it asks for one of.
     image
         What it runs, which does nothing.
-    taints
-        Of the node; it tolerates those that keep ordinary pods away.
     deadline_s
         Seconds after which kubelet ends it once it is bound, should nobody remove it.
+    taints
+        Of the node; it tolerates those that keep ordinary pods away.
     """
 
     name: str
     node: str
     resource: str
     image: str
+    deadline_s: int
     taints: tuple[Taint, ...] = ()
-    deadline_s: int = 900
 
 
 def is_placeholder(pod: Pod, namespace: str = "") -> bool:
@@ -104,7 +104,7 @@ def placeholder_of(pod: Pod) -> Placeholder:
         value
         for term in pod.affinity
         for field in term.fields
-        if field.key == NODE_NAME
+        if field.key == NAME_FIELD
         for value in field.values
     )
     return Placeholder(

@@ -5,11 +5,11 @@ import pytest
 from autoscaler.domain.cluster.marks import PLACEHOLDER
 from autoscaler.domain.cluster.objects import Expression, SelectorTerm
 from autoscaler.domain.cluster.placeholder import (
-    NODE_NAME,
     placeholder_name,
     placeholder_of,
     without_placeholders,
 )
+from autoscaler.domain.cluster.selector import NAME_FIELD
 from autoscaler.domain.counts import Counts
 from tests.builders import pod
 
@@ -19,7 +19,7 @@ MINE = {PLACEHOLDER: "true"}
 
 def placeholder(name="p-0", node=None, **changes):
     """Return a placeholder pod for node-a."""
-    term = SelectorTerm(fields=(Expression(NODE_NAME, "In", ("node-a",)),))
+    term = SelectorTerm(fields=(Expression(NAME_FIELD, "In", ("node-a",)),))
     changes = {"namespace": "ours", "labels": MINE, "affinity": (term,)} | changes
     return pod(name, {WHOLE: 1}, node, **changes)
 
