@@ -8,9 +8,8 @@ answered by the planner itself, for a fleet in which these GPUs are free already
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from autoscaler.domain.cluster.objects import PodRef
 from autoscaler.domain.cluster.placeholder import Placeholder
-from autoscaler.domain.counts import Counts
+from autoscaler.domain.counts import Counts, sum_of
 from autoscaler.domain.demand.demand import Demand
 from autoscaler.domain.demand.holder import Holder
 from autoscaler.domain.fleet.snapshot import FleetNode, Gpu, Snapshot
@@ -83,14 +82,21 @@ def placeholders_for(
     places = surplus_of(holders, snapshot.nodes, history.home, may_have_placeholders)
     if not places:
         return ()
-    emptied = replace(
-        snapshot, nodes=tuple(_emptied(node, places, demand.holders) for node in snapshot.nodes)
-    )
+    leaving: dict[str, list[Holder]] = {}
+    for holder in holders:
+        if (holder.node, holder.gpu) in places:
+            leaving.setdefault(holder.node, []).append(holder)
+    nodes = tuple(_emptied(node, leaving.get(node.name, ())) for node in snapshot.nodes)
+    emptied = replace(snapshot, nodes=nodes)
     left = tuple(h for h in demand.holders if (h.node, h.gpu) not in places)
     plan = make_plan(emptied, replace(demand, holders=left), policy, now_s, occasion.settings)
     gated = gate(plan, emptied, policy, now_s, occasion.standing)
     wanted = _wanted(gated.changes, snapshot, places)
-    found = (_wish_for(node, wanted, places, holders) for node in snapshot.nodes)
+    found = (
+        _wish_for(node, wanted, leaving[node.name])
+        for node in snapshot.nodes
+        if node.name in leaving
+    )
     return tuple(wish for wish in found if wish.number)
 
 
@@ -109,45 +115,33 @@ def _wanted(
 
 
 def _wish_for(
-    node: FleetNode,
-    wanted: Mapping[tuple[str, str], int],
-    places: Collection[Place],
-    holders: Iterable[Holder],
+    node: FleetNode, wanted: Mapping[tuple[str, str], int], leaving: Collection[Holder]
 ) -> NodePlaceholders:
     """Return what a node shall have: which pod of which node ends first nobody knows."""
     resource = _resource_of(node)
-    pods: list[PodRef] = [
-        h.pod for h in holders if h.node == node.name and (h.node, h.gpu) in places
-    ]
     return NodePlaceholders(
         node=node.name,
         pool=node.pool,
         resource=resource,
-        number=min(len(pods), wanted.get((node.pool, resource), 0)),
-        awaits=tuple(sorted(pods)),
+        number=min(len(leaving), wanted.get((node.pool, resource), 0)),
+        awaits=tuple(sorted(holder.pod for holder in leaving)),
     )
 
 
-def _emptied(
-    node: FleetNode, places: Collection[Place], holders: Iterable[Holder]
-) -> FleetNode:
+def _emptied(node: FleetNode, leaving: Collection[Holder]) -> FleetNode:
     """Return a node as it will be when placeholders have some of its GPUs."""
-    gone = [h for h in holders if h.node == node.name and (h.node, h.gpu) in places]
-    if not gone:
+    if not leaving:
         return node
-    pods = {h.pod for h in gone}
+    pods = {holder.pod for holder in leaving}
+    empty = {holder.gpu for holder in leaving}
     kept = Counts({_resource_of(node): 1})
     virtual = tuple(
-        Placeholder(node.name, holder.pod, holds=kept, is_bound=True) for holder in gone
+        Placeholder(node.name, holder.pod, holds=kept, is_bound=True) for holder in leaving
     )
-    allocated = node.allocated
-    for holder in gone:
-        allocated = allocated.minus(holder.bundle)
-    empty = {h.gpu for h in gone}
     return replace(
         node,
         gpus=tuple(_free(gpu) if gpu.index in empty else gpu for gpu in node.gpus),
-        allocated=allocated,
+        allocated=node.allocated.minus(sum_of(holder.bundle for holder in leaving)),
         holders=tuple(pod for pod in node.holders if pod.ref not in pods),
         placeholders=(*node.placeholders, *virtual),
     )

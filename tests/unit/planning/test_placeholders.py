@@ -40,17 +40,21 @@ def rules(**disruption):
     return policy(planning=PlanningRules(min_gain=1.0), disruption=own)
 
 
-def wanted(*nodes, home=1, halves=2, own=None, standing=None, **changes):
-    """Return the placeholders by node, for halves that wait behind a flood."""
+def found(nodes, holders, *, home=1, halves=2, own=None, standing=None):
+    """Return the placeholders for halves that wait behind a flood."""
     names = tuple(node.name for node in nodes)
     groups = [waiting(FULL, 4, names, prefix="flood"), waiting(HALF, halves, names)]
-    who = [holds(node.name, g.index, **changes) for node in nodes for g in node.gpus]
-    demand = Demand(tuple(g for g in groups if g.number), holders=tuple(who))
+    demand = Demand(tuple(g for g in groups if g.number), holders=tuple(holders))
     history = ValueHistory(home={("pool", WHOLE): home}, service_s=SERVICE_S)
     settings = PlannerSettings(history=history)
     occasion = Occasion(own or rules(), NOW_S, settings, standing or Standing())
-    found = placeholders_for(snapshot(*nodes), demand, occasion)
-    return {one.node: one.number for one in found}
+    return placeholders_for(snapshot(*nodes), demand, occasion)
+
+
+def wanted(*nodes, places=None, **changes):
+    """Return how many of them each node shall have, with a pod on each GPU that ends."""
+    who = [holds(node.name, g.index, places=places) for node in nodes for g in node.gpus]
+    return {one.node: one.number for one in found(nodes, who, **changes)}
 
 
 @pytest.mark.parametrize("driver", list(Driver))
@@ -69,16 +73,9 @@ def test_each_node_gets_them_because_nobody_knows_who_ends_first():
 
 def test_the_pods_are_named():
     """Any of them may be the first to end."""
-    node = in_use("node-a")
-    demand = Demand(
-        (waiting(FULL, 4, ("node-a",), prefix="flood"), waiting(HALF, 2, ("node-a",))),
-        holders=(holds("node-a", 0), holds("node-a", 1)),
-    )
-    history = ValueHistory(home={("pool", WHOLE): 1}, service_s=SERVICE_S)
-    occasion = Occasion(rules(), NOW_S, PlannerSettings(history=history), Standing())
-    (found,) = placeholders_for(snapshot(node), demand, occasion)
-    assert [pod.name for pod in found.awaits] == ["job-node-a-0", "job-node-a-1"]
-    assert (found.pool, found.resource) == ("pool", WHOLE)
+    (own,) = found([in_use("node-a")], [holds("node-a", 0), holds("node-a", 1)])
+    assert [pod.name for pod in own.awaits] == ["job-node-a-0", "job-node-a-1"]
+    assert (own.pool, own.resource) == ("pool", WHOLE)
 
 
 @pytest.mark.parametrize(
@@ -119,11 +116,5 @@ def test_nodes_that_never_have_them(node):
 
 def test_pods_that_never_end_are_not_waited_for():
     """A placeholder would wait for ever, and say nothing."""
-    node = in_use("node-a")
-    demand = Demand(
-        (waiting(FULL, 4, ("node-a",), prefix="flood"), waiting(HALF, 2, ("node-a",))),
-        holders=tuple(replace(holds("node-a", i), ends=False) for i in range(2)),
-    )
-    history = ValueHistory(home={("pool", WHOLE): 0}, service_s=SERVICE_S)
-    occasion = Occasion(rules(), NOW_S, PlannerSettings(history=history), Standing())
-    assert placeholders_for(snapshot(node), demand, occasion) == ()
+    stay = [replace(holds("node-a", index), ends=False) for index in range(2)]
+    assert found([in_use("node-a")], stay, home=0) == ()
