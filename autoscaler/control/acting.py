@@ -18,6 +18,7 @@ from autoscaler.control.starting import Basis, Starter
 from autoscaler.control.status import Kept
 from autoscaler.domain.cluster.marks import ROLLOUT
 from autoscaler.domain.cluster.objects import Observation
+from autoscaler.domain.cluster.placeholder import placeholder_of
 from autoscaler.domain.demand.requests import demand_of
 from autoscaler.domain.errors import AutoscalerError, Conflict
 from autoscaler.domain.fleet.assessment import assess
@@ -129,11 +130,16 @@ class Acting:
         leadership = self.leadership
         if leadership is None:
             return False
-        policy = self.setting.policy
-        ours = Placeholders(self.setting.outside, leadership, policy, self.errors)
-        ours.tidy(view.observation, self.journals)
+        ours = Placeholders(
+            self.setting.outside,
+            leadership,
+            self.setting.policy,
+            tuple(map(placeholder_of, view.observation.placeholders)),
+            self.errors,
+        )
+        ours.tidy(self.journals)
         if plan is not None:
-            ours.follow(plan, view.snapshot, view.observation, self.journals)
+            ours.follow(plan, view.snapshot, self.journals)
         return ours.is_unfinished
 
     def keep_up(self, view: View) -> None:

@@ -4,19 +4,17 @@ Nothing is remembered but the pods themselves: whatever was done half is done, o
 by the next plan, which comes at once unless the server refuses what we ask for.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from math import ceil
 
 from autoscaler.control.leadership import Leadership
 from autoscaler.control.outside import Outside
-from autoscaler.domain.cluster.objects import Observation
 from autoscaler.domain.cluster.placeholder import (
     Placeholder,
     PlaceholderOrder,
     placeholder_name,
-    placeholder_of,
 )
 from autoscaler.domain.errors import AutoscalerError, Conflict, Refused
 from autoscaler.domain.fleet.snapshot import FleetNode, Snapshot
@@ -52,6 +50,8 @@ class Placeholders:
     ----------
     policy
         What they run, and how long they may be bound.
+    there
+        Those that there are.
     errors
         What failed, one sentence each; grows.
     is_unfinished
@@ -61,28 +61,23 @@ class Placeholders:
     outside: Outside
     leadership: Leadership
     policy: Policy
+    there: tuple[Placeholder, ...]
     errors: list[str] = field(default_factory=list)
     is_unfinished: bool = False
 
-    def tidy(self, observation: Observation, journals: Mapping[str, Journal]) -> None:
+    def tidy(self, journals: Mapping[str, Journal]) -> None:
         """Remove those that are over, and those on nodes whose change has begun."""
-        for own in map(placeholder_of, observation.placeholders):
+        for own in self.there:
             if own.is_over or (own.is_bound and own.node in journals):
                 self._remove(own)
 
-    def follow(
-        self,
-        plan: Plan,
-        snapshot: Snapshot,
-        observation: Observation,
-        journals: Mapping[str, Journal],
-    ) -> None:
+    def follow(self, plan: Plan, snapshot: Snapshot, journals: Mapping[str, Journal]) -> None:
         """Make those that a plan wants, and remove those that it does not want any more."""
         free = {c.node: c for c in plan.changes if c.reasons <= SOON_OVER}
         wanted = {wish.node: wish for wish in plan.placeholders}
         waiting: dict[str, list[Placeholder]] = {}
         unused: list[Placeholder] = []
-        for own in map(placeholder_of, observation.placeholders):
+        for own in self.there:
             if own.is_over or own.node in journals:
                 continue
             if not own.is_bound:
@@ -91,7 +86,6 @@ class Placeholders:
                 unused.append(own)
         # What is given back would go to the next of ours, and nobody would ever have it.
         giving = {own.node for own in unused}
-        names = {pod.name for pod in observation.placeholders}
         for name in sorted({*waiting, *wanted} - set(journals) - (set(free) - giving)):
             wish, node = wanted.get(name), snapshot.node(name)
             mine = [p for p in waiting.get(name, ()) if not p.is_going]
@@ -99,13 +93,11 @@ class Placeholders:
                 self._remove(*mine)
                 continue
             self._remove(*mine[wish.number :])
-            self._make(wish, node, wish.number - len(mine), names)
+            self._make(wish, node, wish.number - len(mine))
         self._remove(*unused)
 
-    def _make(
-        self, wish: NodePlaceholders, node: FleetNode, number: int, names: Iterable[str]
-    ) -> None:
-        taken = set(names)
+    def _make(self, wish: NodePlaceholders, node: FleetNode, number: int) -> None:
+        taken = {own.pod.name for own in self.there}
         every = (placeholder_name(node.node.uid, wish.resource, n) for n in count())
         fresh = (name for name in every if name not in taken)
         for _ in range(number):
