@@ -23,11 +23,11 @@ from autoscaler.planning.gating.gate import Standing, gate
 from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.planner import PlannerSettings, make_plan
 from autoscaler.planning.program.fleet import is_movable
-from autoscaler.planning.program.surplus import (
+from autoscaler.planning.program.keeping import (
     Place,
     allows_placeholders,
+    keepable,
     may_wait_for,
-    surplus_of,
 )
 
 # Nothing is closed for a placeholder, so what is out of service does not forbid it.
@@ -79,7 +79,7 @@ def placeholders_for(
     if not allows_placeholders(policy) or not demand.groups or not history.home:
         return ()
     holders = [h for h in demand.holders if h.ends or h.is_going or h.gone_in_s is not None]
-    places = surplus_of(holders, snapshot.nodes, history.home, may_have_placeholders)
+    places = keepable(holders, snapshot.nodes, history.home, may_have_placeholders)
     if not places:
         return ()
     leaving: dict[str, list[Holder]] = {}

@@ -247,9 +247,9 @@ class RolloutRules(Section):
 
     surplus_deadline_s: Duration = duration("6h", positive=True)
     """Time for which a node of one GPU may be kept from new pods until the pod that has
-    the GPU as a whole ends, where the home mix entitles nobody to it again. Agent driver
-    only, and off with disruption.draining. Default: 6h, because meanwhile nobody loses
-    anything: the GPU is in use, and what becomes of it is decided when it is free."""
+    the GPU as a whole ends, where others would make more of it. Agent driver only, and
+    off with disruption.draining. Default: 6h, because meanwhile nobody loses anything:
+    the GPU is in use, and what becomes of it is decided when it is free."""
 
     placeholder_image: Text = "registry.k8s.io/pause:3.10"
     """Image of placeholder pods, which do nothing. Default: one that most nodes have."""

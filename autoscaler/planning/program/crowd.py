@@ -15,8 +15,8 @@ from autoscaler.domain.mig.strategy import Strategy
 from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.planning.program.departure import Departures
 from autoscaler.planning.program.fleet import is_movable
+from autoscaler.planning.program.keeping import keepable, may_wait_for
 from autoscaler.planning.program.order import shapes_of
-from autoscaler.planning.program.surplus import may_wait_for, surplus_of
 from autoscaler.planning.program.targets import Way
 from autoscaler.planning.program.units import free_of
 from autoscaler.planning.program.worth import Worth
@@ -89,8 +89,8 @@ def crowd_of(
         for name, n in own.items()
         if is_movable(n) and not n.reserved and n.strategy is Strategy.MIXED
     }
-    surplus = surplus_of(demand.holders, own.values(), worth.history.home, may_wait_for)
-    bare = Departures(policy, worth, surplus=surplus)
+    kept = keepable(demand.holders, own.values(), worth.history.home, may_wait_for)
+    bare = Departures(policy, worth, keepable=kept)
     places: dict[Place, list[Holder]] = {}
     for holder in demand.holders:
         if holder.node in drivers:
@@ -108,7 +108,7 @@ def crowd_of(
         },
         limit_of={name: i for i, name in enumerate(budgets)},
         freed=_freed(demand, own.values(), chosen),
-        surplus=surplus,
+        keepable=kept,
     )
     departures.holders = {p: departures.in_order(held) for p, held in chosen.items()}
     room = tuple(demand.room.get(name, 0) for name in budgets)

@@ -3,7 +3,7 @@
 MIG manager cuts a GPU only when it is empty as a whole: either its holders end by
 themselves soon, or those that may be evicted are. The node agent cuts around whoever
 stays, so only those leave whose place a new layout takes. It waits for nobody else but
-those who hold more whole GPUs than the past entitles them to.
+those who hold a whole GPU.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -75,7 +75,7 @@ class Departures:
     freed
         Chance that a request would take an instance of a name that becomes free by
         itself; 0 where absent.
-    surplus
+    keepable
         GPUs for whose holders the agent may wait, by node name and index.
     """
 
@@ -85,7 +85,7 @@ class Departures:
     want_of: Mapping[tuple[Counts, frozenset[str], float], int] = field(default_factory=dict)
     limit_of: Mapping[str, int] = field(default_factory=dict)
     freed: Mapping[str, float] = field(default_factory=dict)
-    surplus: frozenset[tuple[str, int]] = frozenset()
+    keepable: frozenset[tuple[str, int]] = frozenset()
     _made: dict[tuple[Likeness, Way, Geometry | None], Emptying | None] = field(
         default_factory=dict
     )
@@ -127,7 +127,7 @@ class Departures:
         """Return how a GPU may be emptied; falsy where it cannot be."""
         if driver is Driver.AGENT:
             # The agent asks for the place of whoever is evicted, has been told to go, or
-            # has one beyond the home share.
+            # has a whole GPU that is kept from others meanwhile.
             able = [h for h in holders if h.places and self._may_leave(h)]
             return Leavers(
                 places=tuple(h.places for h in able if h.places),
@@ -143,7 +143,7 @@ class Departures:
         if holder.may_be_evicted or holder.is_going:
             return True
         waits = self.policy.disruption.draining.enabled
-        return waits and (holder.node, holder.gpu) in self.surplus
+        return waits and (holder.node, holder.gpu) in self.keepable
 
     def emptying(self, holders: Sequence[Holder], target: Target) -> Emptying | None:
         """Return what making room for a target comes to, ``None`` when it is hopeless.
@@ -179,15 +179,15 @@ class Departures:
         wants = [self.want_of.get((h.bundle, h.eligible, h.weight), 0) for h in evicted]
         budgets = [self.limit_of.get(name, 0) for h in evicted for name in h.budgets]
         cost = self._cost(leaving, evicted)
-        if _is_surplus(target, evicted):
+        if _is_kept(target, evicted):
             late = LATENESS * drain.wait_s * sum(map(self._slices, leaving))
             cost = cost.plus(Cost(waiting=late))
         return Emptying(gone, drain, idle, cost, _counted(wants), _counted(budgets))
 
     def _deadline_s(self, target: Target, evicted: Sequence[Holder]) -> float:
         rules = self.policy.rollout
-        is_surplus = _is_surplus(target, evicted)
-        return rules.surplus_deadline_s if is_surplus else rules.drain_deadline_s
+        is_kept = _is_kept(target, evicted)
+        return rules.surplus_deadline_s if is_kept else rules.drain_deadline_s
 
     def _cost(self, leaving: Sequence[Holder], evicted: Sequence[Holder]) -> Cost:
         restart_s = self.policy.planning.restart_s
@@ -208,7 +208,7 @@ class Departures:
         return sum(self.worth.slices_of(n) * k for n, k in holder.bundle.items())
 
 
-def _is_surplus(target: Target, evicted: Sequence[Holder]) -> bool:
+def _is_kept(target: Target, evicted: Sequence[Holder]) -> bool:
     """Say whether the agent, who knows places, waits for pods that end by themselves."""
     return target.geometry is not None and not evicted
 

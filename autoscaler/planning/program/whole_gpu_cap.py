@@ -23,8 +23,8 @@ from autoscaler.domain.policy.policy import Policy, Pool
 from autoscaler.domain.policy.quantity import share_of
 from autoscaler.planning.past.home_share import PoolGpus, gpus_of
 from autoscaler.planning.past.values import ValueHistory
+from autoscaler.planning.program.keeping import allows_placeholders, may_wait_for
 from autoscaler.planning.program.rules import PoolRule, RuleKind, active_floors, instances_of
-from autoscaler.planning.program.surplus import allows_placeholders, may_wait_for
 from autoscaler.planning.program.worth import hedge_steps
 
 OFF = "off"

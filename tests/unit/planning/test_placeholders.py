@@ -40,12 +40,12 @@ def rules(**disruption):
     return policy(planning=PlanningRules(min_gain=1.0), disruption=own)
 
 
-def found(nodes, holders, *, home=1, halves=2, own=None, standing=None):
+def found(nodes, holders, *, home=1, halves=2, own=None, standing=None, **past):
     """Return the placeholders for halves that wait behind a flood."""
     names = tuple(node.name for node in nodes)
     groups = [waiting(FULL, 4, names, prefix="flood"), waiting(HALF, halves, names)]
     demand = Demand(tuple(g for g in groups if g.number), holders=tuple(holders))
-    history = ValueHistory(home={("pool", WHOLE): home}, service_s=SERVICE_S)
+    history = ValueHistory(home={("pool", WHOLE): home}, **{"service_s": SERVICE_S, **past})
     settings = PlannerSettings(history=history)
     occasion = Occasion(own or rules(), NOW_S, settings, standing or Standing())
     return placeholders_for(snapshot(*nodes), demand, occasion)
@@ -66,6 +66,11 @@ def test_a_node_with_several_gpus_gets_as_many_as_are_worth_it(driver):
     assert wanted(node, halves=4, places=places) == {"node-a": 2}
 
 
+def test_a_home_share_is_no_right_against_those_who_are_worth_more():
+    """The plan weighs it, as when the GPU is free."""
+    assert wanted(in_use("node-a"), home=2) == {"node-a": 1}
+
+
 def test_each_node_gets_them_because_nobody_knows_who_ends_first():
     """Those that are not needed any more go with the next plan."""
     assert wanted(in_use("node-a"), in_use("node-b"), home=3) == {"node-a": 1, "node-b": 1}
@@ -81,7 +86,7 @@ def test_the_pods_are_named():
 @pytest.mark.parametrize(
     "changes",
     [
-        {"home": 2},
+        {"home": 2, "service_s": dict.fromkeys(SERVICE_S, 600.0)},
         {"halves": 0},
         {"own": rules(draining={"enabled": False})},
         {"own": rules(draining={"placeholders": False})},
@@ -91,7 +96,7 @@ def test_the_pods_are_named():
     ids=["home share", "nobody else", "no draining", "off", "no window", "paused"],
 )
 def test_there_are_none_where_they_would_help_nobody(changes):
-    """Whoever is entitled to its GPU keeps it, and what may not start is not prepared."""
+    """A home share goes first where the worth is the same; what may not start waits."""
     assert wanted(in_use("node-a"), **changes) == {}
 
 

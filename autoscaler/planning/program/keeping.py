@@ -1,10 +1,10 @@
-"""Surplus: whole GPUs in use beyond the home share, which others may have next.
+"""Keeping: whole GPUs in use that others may have next.
 
 A request for a whole GPU that becomes free is served before any plan can look, so a flood
-of them would keep every GPU that it ever got. While more are in use than the past entitles
-them to, their GPUs may be kept from new pods before they are free: which of them ends
-first nobody knows. That costs nobody anything as long as their pods run, and a node has
-no other GPU; of what becomes free the next plan gives back the home share.
+of them would keep every GPU that it ever got. So their GPUs may be kept from new pods
+before they are free: which of them ends first nobody knows. That costs nobody anything as
+long as their pods run, and a node has no other GPU. What becomes free the next plan cuts
+anew or gives back; what the past entitles whole GPUs to is part of its objective.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -17,7 +17,7 @@ from autoscaler.domain.policy.policy import Driver, Policy
 
 Place = tuple[str, int]
 
-# Of a large fleet not all need be closed to have one soon that becomes free.
+# Of a large fleet not all need be kept to have one soon that becomes free.
 MOST_PER_SURPLUS = 2
 LEAST = 16
 
@@ -39,8 +39,7 @@ class _WholeGpus:
 
     def room(self, entitled: int) -> int:
         """Return how many more may be closed, or kept by placeholders in all."""
-        surplus = self.in_use - entitled
-        return max(LEAST, MOST_PER_SURPLUS * surplus) - self.waiting if surplus > 0 else 0
+        return max(LEAST, MOST_PER_SURPLUS * (self.in_use - entitled)) - self.waiting
 
 
 def allows_placeholders(policy: Policy) -> bool:
@@ -57,13 +56,13 @@ def may_wait_for(node: FleetNode) -> bool:
     return node.driver is Driver.AGENT and len(node.gpus) == 1
 
 
-def surplus_of(
+def keepable(
     holders: Iterable[Holder],
     nodes: Collection[FleetNode],
     home: Mapping[tuple[str, str], int],
     may_be_kept: Callable[[FleetNode], bool],
 ) -> frozenset[Place]:
-    """Return the GPUs, by node name and index, that nobody is entitled to have again.
+    """Return the GPUs in use, by node name and index, that may be kept from new pods.
 
     Parameters
     ----------
@@ -72,7 +71,7 @@ def surplus_of(
     nodes
         All nodes.
     home
-        Home mix by pool and resource. Pools without one have no surplus: nothing says
+        Home mix by pool and resource. None are kept in pools without one: nothing says
         what whole GPUs are needed for.
     may_be_kept
         Says of which nodes GPUs may be kept from new pods. Those that are kept already

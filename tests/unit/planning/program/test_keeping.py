@@ -1,4 +1,4 @@
-"""Whole GPUs in use beyond the home share: whom a plan waits for, and whom never."""
+"""Whole GPUs in use that others may have next: whom a plan waits for, and whom never."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from autoscaler.domain.policy.policy import Disruption, Driver, PlanningRules, R
 from autoscaler.domain.reasons import PodNote, Reason
 from autoscaler.planning.past.values import ValueHistory
 from autoscaler.planning.planner import PlannerSettings, make_plan
-from autoscaler.planning.program.surplus import LEAST, may_wait_for, surplus_of
+from autoscaler.planning.program.keeping import LEAST, keepable, may_wait_for
 from autoscaler.planning.program.whole_gpu_cap import cap_rules
 from tests.builders import NOW_S, fleet_node, gpu, holder, placed, snapshot, waiting
 from tests.fleets import policy, pool
@@ -20,6 +20,7 @@ from tests.rollouts import journal
 FULL, HALF = "7g.40gb", "3g.20gb"
 WHOLE = resource_name(FULL)
 SERVICE_S = {WHOLE: 4800.0, resource_name(HALF): 600.0}
+ALIKE_S = dict.fromkeys(SERVICE_S, 600.0)
 NAMES = ("node-a", "node-b")
 
 
@@ -50,13 +51,13 @@ def kept(node, index=0):
     return replace(own, refusal=PodNote(own.pod, Reason.EVICTION_DISABLED, "off"))
 
 
-def planned(*nodes, home=1, groups=None, own=None, holders=None):
+def planned(*nodes, home=1, groups=None, own=None, service_s=SERVICE_S):
     """Return the plan for two halves that wait behind a flood."""
     names = tuple(node.name for node in nodes)
     asked = groups or (waiting(FULL, 4, names, prefix="flood"), waiting(HALF, 2, names))
     who = [kept(node.name, g.index) for node in nodes for g in node.gpus]
-    demand = Demand(asked, holders=tuple(who if holders is None else holders))
-    history = ValueHistory(home={("pool", WHOLE): home}, service_s=SERVICE_S)
+    demand = Demand(asked, holders=tuple(who))
+    history = ValueHistory(home={("pool", WHOLE): home}, service_s=service_s)
     rules = own or policy(planning=PlanningRules(min_gain=1.0))
     return make_plan(snapshot(*nodes), demand, rules, NOW_S, PlannerSettings(history=history))
 
@@ -73,8 +74,14 @@ def test_a_plan_waits_for_a_pod_and_says_for_whom():
 
 
 def test_the_home_share_is_left_alone():
-    """As many as the past entitles to are in use."""
-    assert planned(*map(in_use, NAMES), home=2).changes == ()
+    """Of requests that are worth the same for their size, those of the home mix go first."""
+    assert planned(*map(in_use, NAMES), home=2, service_s=ALIKE_S).changes == ()
+
+
+def test_a_home_share_is_no_right_against_those_who_are_worth_more():
+    """Else one long flood has its GPUs for as long as it lasts, and short pods none."""
+    (change,) = planned(*map(in_use, NAMES), home=2).changes
+    assert len(change.awaits) == 1
 
 
 def test_a_flood_alone_closes_nothing():
@@ -125,24 +132,24 @@ def test_what_need_not_wait_goes_first():
 def test_nodes_that_are_never_closed_for_it(node):
     """The cordon would cost others something, or nobody may cut there."""
     home = {("pool", WHOLE): 0}
-    assert surplus_of([holds("node-a")], (node,), home, may_wait_for) == frozenset()
+    assert keepable([holds("node-a")], (node,), home, may_wait_for) == frozenset()
 
 
-def test_without_a_home_mix_there_is_no_surplus():
+def test_without_a_home_mix_nothing_is_kept():
     """Nothing says what whole GPUs are needed for."""
     nodes = (in_use("node-a"),)
-    assert surplus_of([holds("node-a")], nodes, {}, may_wait_for) == frozenset()
-    assert surplus_of([holds("node-a")], nodes, {("pool", WHOLE): 0}, may_wait_for) == {
+    assert keepable([holds("node-a")], nodes, {}, may_wait_for) == frozenset()
+    assert keepable([holds("node-a")], nodes, {("pool", WHOLE): 0}, may_wait_for) == {
         ("node-a", 0)
     }
 
 
-def test_all_of_them_are_candidates_while_there_is_one_too_many():
-    """Those that wait already count as in use too."""
-    nodes = tuple(map(in_use, NAMES))
-    home = {("pool", WHOLE): 1}
-    found = surplus_of([holds("node-b")], nodes, home, may_wait_for)
-    assert found == {("node-b", 0)}
+@pytest.mark.parametrize("home", [0, 1, 2, 3])
+def test_all_of_them_are_candidates_whatever_the_home_mix_has(home):
+    """What becomes of one that is free the plan decides."""
+    nodes, mix = tuple(map(in_use, NAMES)), {("pool", WHOLE): home}
+    found = keepable([holds(name) for name in NAMES], nodes, mix, may_wait_for)
+    assert found == {(name, 0) for name in NAMES}
 
 
 def test_a_whole_gpu_that_was_waited_for_has_no_right_to_stay():
@@ -162,11 +169,11 @@ def test_of_a_large_fleet_only_some_are_closed_at_once():
     """Twice what is too many, and a few in any case, those that wait already included."""
     nodes = [in_use(f"node-{n:03d}") for n in range(60)]
     pods = [holds(node.name) for node in nodes]
-    assert len(surplus_of(pods, nodes, {("pool", WHOLE): 59}, may_wait_for)) == LEAST
-    assert len(surplus_of(pods, nodes, {("pool", WHOLE): 40}, may_wait_for)) == 40
+    assert len(keepable(pods, nodes, {("pool", WHOLE): 59}, may_wait_for)) == LEAST
+    assert len(keepable(pods, nodes, {("pool", WHOLE): 40}, may_wait_for)) == 40
     waits = journal(awaits=("default/job",))
     some = [replace(node, journal=waits) for node in nodes[:30]]
     assert (
-        len(surplus_of(pods[30:], (*some, *nodes[30:]), {("pool", WHOLE): 40}, may_wait_for))
+        len(keepable(pods[30:], (*some, *nodes[30:]), {("pool", WHOLE): 40}, may_wait_for))
         == 10
     )
