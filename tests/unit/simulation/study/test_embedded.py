@@ -192,7 +192,11 @@ def test_what_becomes_free_waits_for_the_next_look():
     # Whole GPUs were held for long, so one that is free is worth more in halves.
     past = [(600.0 * k, 60.0, THREE) for k in range(100)] + [(0.0, 50_000.0, WHOLE)]
     case = case_of(*rows, gpus=1, past=past)
-    own = settings({WHOLE: 1}, policy=unthrottled())
+    # Draining would close the node until the first 7g ends.
+    free = unthrottled()
+    drains = free.disruption.draining.model_copy(update={"enabled": False})
+    rules = free.disruption.model_copy(update={"draining": drains})
+    own = settings({WHOLE: 1}, policy=free.model_copy(update={"disruption": rules}))
     eager = run_embedded("a", case, own)
     patient = run_embedded("a", case, replace(own, closes_by_profile=True))
     assert problems_of(patient, case) == []
