@@ -76,7 +76,8 @@ class Departures:
         Chance that a request would take an instance of a name that becomes free by
         itself; 0 where absent.
     keepable
-        GPUs for whose holders the agent may wait, by node name and index.
+        GPUs for whose holders the agent may wait, by node name and index, and whether
+        each is part of the home share.
     """
 
     policy: Policy
@@ -85,7 +86,7 @@ class Departures:
     want_of: Mapping[tuple[Counts, frozenset[str], float], int] = field(default_factory=dict)
     limit_of: Mapping[str, int] = field(default_factory=dict)
     freed: Mapping[str, float] = field(default_factory=dict)
-    keepable: frozenset[tuple[str, int]] = frozenset()
+    keepable: Mapping[tuple[str, int], bool] = field(default_factory=dict)
     _made: dict[tuple[Likeness, Way, Geometry | None], Emptying | None] = field(
         default_factory=dict
     )
@@ -108,6 +109,7 @@ class Departures:
             (holder.lost_work_s, holder.grace_s) if evictable else (),
             holder.budgets if evictable else (),
             (stay.mean_s, stay.gone_in_s),
+            self._has_home_share(holder),
         )
 
     def in_order(self, holders: Iterable[Holder]) -> tuple[Holder, ...]:
@@ -181,7 +183,7 @@ class Departures:
         cost = self._cost(leaving, evicted)
         if _is_kept(target, evicted):
             late = LATENESS * drain.wait_s * sum(map(self._slices, leaving))
-            cost = cost.plus(Cost(waiting=late))
+            cost = cost.plus(Cost(waiting=late + sum(map(self._home_worth, leaving))))
         return Emptying(gone, drain, idle, cost, _counted(wants), _counted(budgets))
 
     def _deadline_s(self, target: Target, evicted: Sequence[Holder]) -> float:
@@ -202,6 +204,18 @@ class Departures:
             work_lost=sum(self._slices(h) * h.lost_work_s for h in evicted),
             restarts=sum(self._slices(h) * (h.grace_s + restart_s) for h in evicted),
             waiting=waits + served_anyway,
+        )
+
+    def _has_home_share(self, holder: Holder) -> bool:
+        return self.keepable.get((holder.node, holder.gpu), False)
+
+    def _home_worth(self, holder: Holder) -> float:
+        """Return the extra worth of the next request, which would have the home share."""
+        if not self._has_home_share(holder):
+            return 0.0
+        return sum(
+            self.freed.get(name, 0.0) * self.worth.of_home(name) * number
+            for name, number in holder.bundle.items()
         )
 
     def _slices(self, holder: Holder) -> int:

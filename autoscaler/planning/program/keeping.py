@@ -37,10 +37,6 @@ class _WholeGpus:
     in_use: int = 0
     waiting: int = 0
 
-    def room(self, entitled: int) -> int:
-        """Return how many more may be closed, or kept by placeholders in all."""
-        return max(LEAST, MOST_PER_SURPLUS * (self.in_use - entitled)) - self.waiting
-
 
 def allows_placeholders(policy: Policy) -> bool:
     """Say whether a policy lets placeholders wait for pods to end."""
@@ -61,7 +57,7 @@ def keepable(
     nodes: Collection[FleetNode],
     home: Mapping[tuple[str, str], int],
     may_be_kept: Callable[[FleetNode], bool],
-) -> frozenset[Place]:
+) -> dict[Place, bool]:
     """Return the GPUs in use, by node name and index, that may be kept from new pods.
 
     Parameters
@@ -76,6 +72,11 @@ def keepable(
     may_be_kept
         Says of which nodes GPUs may be kept from new pods. Those that are kept already
         come first.
+
+    Returns
+    -------
+    dict
+        Whether a GPU is part of the home share, because no more than that are in use.
     """
     able = {
         node.name: (node.pool, node.model.whole_gpu.name)
@@ -89,13 +90,16 @@ def keepable(
             held = sum((gpu.held[able[node.name][1]] for gpu in node.gpus), 0)
             own.in_use += held
             own.waiting += held if node.journal is not None and node.journal.is_waiting else 0
+    entitled = {key: home.get((key[0], resource_name(key[1]))) for key in numbers}
+    surplus = {
+        key: numbers[key].in_use - own for key, own in entitled.items() if own is not None
+    }
     left = {
-        key: own.room(home[key[0], resource_name(key[1])])
-        for key, own in numbers.items()
-        if (key[0], resource_name(key[1])) in home
+        key: max(LEAST, MOST_PER_SURPLUS * own) - numbers[key].waiting
+        for key, own in surplus.items()
     }
     numbers_kept = {n.name: len(n.placeholders) for n in nodes if may_be_kept(n)}
-    found: set[Place] = set()
+    found: dict[Place, bool] = {}
     ours = (holder for holder in holders if holder.node in numbers_kept)
     for holder in sorted(
         ours, key=lambda own: (not numbers_kept[own.node], own.node, own.gpu, own.pod)
@@ -105,5 +109,5 @@ def keepable(
             continue
         if left.get(key, 0) > 0:
             left[key] -= 1
-            found.add((holder.node, holder.gpu))
-    return frozenset(found)
+            found[holder.node, holder.gpu] = surplus[key] <= 0
+    return found

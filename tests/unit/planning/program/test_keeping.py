@@ -51,12 +51,12 @@ def kept(node, index=0):
     return replace(own, refusal=PodNote(own.pod, Reason.EVICTION_DISABLED, "off"))
 
 
-def planned(*nodes, home=1, groups=None, own=None, service_s=SERVICE_S):
+def planned(*nodes, home=1, groups=None, own=None, service_s=SERVICE_S, is_held=True):
     """Return the plan for two halves that wait behind a flood."""
     names = tuple(node.name for node in nodes)
     asked = groups or (waiting(FULL, 4, names, prefix="flood"), waiting(HALF, 2, names))
     who = [kept(node.name, g.index) for node in nodes for g in node.gpus]
-    demand = Demand(asked, holders=tuple(who))
+    demand = Demand(asked, holders=tuple(who) if is_held else ())
     history = ValueHistory(home={("pool", WHOLE): home}, service_s=service_s)
     rules = own or policy(planning=PlanningRules(min_gain=1.0))
     return make_plan(snapshot(*nodes), demand, rules, NOW_S, PlannerSettings(history=history))
@@ -132,16 +132,33 @@ def test_what_need_not_wait_goes_first():
 def test_nodes_that_are_never_closed_for_it(node):
     """The cordon would cost others something, or nobody may cut there."""
     home = {("pool", WHOLE): 0}
-    assert keepable([holds("node-a")], (node,), home, may_wait_for) == frozenset()
+    assert keepable([holds("node-a")], (node,), home, may_wait_for) == {}
+
+
+@pytest.mark.parametrize("whole_s", [600.0, 850.0, 1000.0, 1100.0, 4800.0])
+def test_what_is_waited_for_would_be_cut_if_it_were_free(whole_s):
+    """Else a node is closed for nothing each time that one of the home share ends."""
+    service_s = {**SERVICE_S, WHOLE: whole_s}
+    free = (
+        fleet_node(
+            name,
+            [{FULL: 1}],
+            driver=Driver.AGENT,
+            gpus=(gpu(0, {FULL: 1}, geometry=placed({FULL: 1})),),
+        )
+        for name in NAMES
+    )
+    waits = planned(*map(in_use, NAMES), home=2, service_s=service_s)
+    cuts = planned(*free, home=2, service_s=service_s, is_held=False)
+    assert len(waits.changes) == len(cuts.changes) == (whole_s > 1000.0)
 
 
 def test_without_a_home_mix_nothing_is_kept():
     """Nothing says what whole GPUs are needed for."""
     nodes = (in_use("node-a"),)
-    assert keepable([holds("node-a")], nodes, {}, may_wait_for) == frozenset()
-    assert keepable([holds("node-a")], nodes, {("pool", WHOLE): 0}, may_wait_for) == {
-        ("node-a", 0)
-    }
+    assert keepable([holds("node-a")], nodes, {}, may_wait_for) == {}
+    known = keepable([holds("node-a")], nodes, {("pool", WHOLE): 0}, may_wait_for)
+    assert known == {("node-a", 0): False}
 
 
 @pytest.mark.parametrize("home", [0, 1, 2, 3])
@@ -149,7 +166,7 @@ def test_all_of_them_are_candidates_whatever_the_home_mix_has(home):
     """What becomes of one that is free the plan decides."""
     nodes, mix = tuple(map(in_use, NAMES)), {("pool", WHOLE): home}
     found = keepable([holds(name) for name in NAMES], nodes, mix, may_wait_for)
-    assert found == {(name, 0) for name in NAMES}
+    assert found == {(name, 0): home >= len(NAMES) for name in NAMES}
 
 
 def test_a_whole_gpu_that_was_waited_for_has_no_right_to_stay():
