@@ -1,6 +1,6 @@
 """What is wanted beyond the pods that wait: peaks, queued work, and what is likely."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from autoscaler.domain.counts import Counts, sum_of
@@ -60,8 +60,12 @@ def pending_by_pool(
 def hedges_of(demand: Demand, worth: Worth, pending: Pending) -> tuple[Hedge, ...]:
     """Return the instances for peaks and queued work, then those that are likely.
 
-    What is announced or queued is part of what is likely, and counts once.
+    What is announced or queued is part of what is likely, and counts once. While requests
+    of the home share wait, what is likely counts as far as it is of the home share too:
+    all of that has room at once, and more could keep GPUs idle that they need.
     """
+    home = worth.history.home
+    waiting = {pool for pool, _, _ in _waiting_of_home(demand, worth, pending)}
     announced = sum_of({own.resource: own.number} for own in demand.announced)
     hedges = [
         Hedge(name, number, worth.of_peak(name), Scenario.SCHEDULED)
@@ -74,9 +78,10 @@ def hedges_of(demand: Demand, worth: Worth, pending: Pending) -> tuple[Hedge, ..
     for (pool, name), reach in sorted(worth.history.reach.items()):
         wanted = _running(demand, pool, name) + pending.get((pool, name), 0)
         wanted += announced[name] + demand.queued[name]
+        most = home.get((pool, name), 0) if pool in waiting else len(reach)
         hedges += [
             Hedge(name, number, worth.of_hedge(name, chance, pool), Scenario.LIKELY, pool)
-            for number, chance in hedge_steps(reach, wanted)
+            for number, chance in hedge_steps(reach[:most], wanted)
         ]
     return tuple(hedges)
 
@@ -91,13 +96,21 @@ def bonuses_of(
 
     Those that are in use already have it, and nobody earns it who does not ask.
     """
-    bonuses = []
+    return tuple(
+        Bonus(name, zones_in(pool, zones), number, worth.of_home(name))
+        for pool, name, number in _waiting_of_home(demand, worth, pending)
+    )
+
+
+def _waiting_of_home(
+    demand: Demand, worth: Worth, pending: Pending
+) -> Iterator[tuple[str, str, int]]:
+    """Yield pool, resource and number of the instances of home shares that pods wait for."""
     for (pool, name), home in sorted(worth.history.home.items()):
         running = _running(demand, pool, name)
         number = min(home, running + pending.get((pool, name), 0)) - running
         if number > 0:
-            bonuses.append(Bonus(name, zones_in(pool, zones), number, worth.of_home(name)))
-    return tuple(bonuses)
+            yield pool, name, number
 
 
 def _running(demand: Demand, pool: str, resource: str) -> int:
