@@ -17,7 +17,7 @@ NUMBER = re.compile(r"\d[\d,.]*")
 
 
 def draw_cases(out: Console, cases: Sequence[Json], *, wide: bool) -> None:
-    """Draw one table a case; ``wide`` adds columns, and waiting by profile."""
+    """Draw one table a case; ``wide`` adds columns, and waiting by profile and priority."""
     for case in cases:
         runs = runs_of(case)
         title = f"{case['case']}, {case['gpus']} x {case['model']}"
@@ -131,12 +131,19 @@ def _given_up(loop: Figures) -> int | None:
 
 
 def _waits_table(runs: Sequence[Figures]) -> Table:
-    profiles = list(dict.fromkeys(name for run in runs for name in _of(run, "p95Wait")))
-    made = table("p95 wait s", *profiles, right=profiles)
-    for run in runs:
-        waits = _of(run, "p95Wait")
-        made.add_row(str(run["policy"]), *(_seconds(waits.get(name)) for name in profiles))
+    waits = [_waits_of(run) for run in runs]
+    groups = list(dict.fromkeys(name for own in waits for name in own))
+    made = table("p95 wait s", *groups, right=groups)
+    for run, own in zip(runs, waits, strict=True):
+        made.add_row(str(run["policy"]), *(_seconds(own.get(name)) for name in groups))
     return made
+
+
+def _waits_of(run: Figures) -> dict[str, object]:
+    """Return how long jobs waited, by profile and, if there are several, by priority."""
+    by_priority = _of(run, "byPriority")
+    own = {f"priority {p}": _of(_of(by_priority, p), "wait").get("p95") for p in by_priority}
+    return {**_of(run, "p95Wait"), **own}
 
 
 def ratio_text(ratio: Figures) -> str:

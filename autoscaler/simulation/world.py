@@ -61,6 +61,31 @@ PLACEHOLDER_CLASS: RawObject = {
 
 
 @dataclass(frozen=True, slots=True)
+class PriorityClass:
+    """A priority that pods may have.
+
+    Parameters
+    ----------
+    preempts
+        Whether pods of lower priority have to go where these fit nowhere else.
+    """
+
+    name: str
+    value: int
+    preempts: bool = True
+
+    @property
+    def body(self) -> RawObject:
+        """The object that the API server has."""
+        policy = "PreemptLowerPriority" if self.preempts else "Never"
+        return {
+            "metadata": {"name": self.name},
+            "value": self.value,
+            "preemptionPolicy": policy,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class WorldSettings:
     """How the embedded cluster is set up.
 
@@ -77,8 +102,6 @@ class WorldSettings:
         ConfigMap that the MIG manager reads, in the operator's namespace.
     namespaces
         Created beside the operator's.
-    priority_classes
-        Value by name.
     finished_ttl_s
         How long finished pods stay.
     agent
@@ -93,7 +116,7 @@ class WorldSettings:
     operator_namespace: str = "gpu-operator"
     config_map: str = "mig-autoscaler-config"
     namespaces: tuple[str, ...] = (NAMESPACE,)
-    priority_classes: tuple[tuple[str, int], ...] = ()
+    priority_classes: tuple[PriorityClass, ...] = ()
     finished_ttl_s: float = 300.0
     agent: AgentFactory | None = None
 
@@ -207,9 +230,8 @@ class World:
             client.create(NAMESPACES, None, {"metadata": {"name": name}})
         # It has a uid of its own, so that it does not change those of all that follows.
         self.store.load([PLACEHOLDER_CLASS])
-        for name, value in self.settings.priority_classes:
-            body: RawObject = {"metadata": {"name": name}, "value": value}
-            client.create(PRIORITY_CLASSES, None, body)
+        for own in self.settings.priority_classes:
+            client.create(PRIORITY_CLASSES, None, own.body)
         client.create(CONFIG_MAPS, operator, self._config_map())
         client.create(CLUSTER_POLICIES, None, self._cluster_policy())
         number = 0

@@ -32,7 +32,7 @@ from autoscaler.simulation.study.seen_metrics import SeenMetrics
 from autoscaler.simulation.study.splits import Case
 from autoscaler.simulation.timing import Timing
 from autoscaler.simulation.workload import NAMESPACE, Task
-from autoscaler.simulation.world import World, WorldSettings
+from autoscaler.simulation.world import PriorityClass, World, WorldSettings
 
 BRING_UP_S = 900.0
 LOOP_NAMESPACE = "mig-autoscaler"
@@ -152,6 +152,7 @@ def run_embedded(
     """
     namespaces = (NAMESPACE, LOOP_NAMESPACE)
     closing = Closing() if settings.closes_by_profile and settings.policy else None
+    classes = _priority_classes(case)
     world = World(
         fleet_of(case, settings),
         WorldSettings(
@@ -162,6 +163,7 @@ def run_embedded(
             finished_ttl_s=FINISHED_TTL_S,
             agent=settings.agent,
             scrapes=None,
+            priority_classes=tuple(classes.values()),
             scheduler=SchedulerSettings(extra_filters=(closing,) if closing else ()),
         ),
     )
@@ -172,7 +174,7 @@ def run_embedded(
     if prepare is not None:
         prepare(world)
     jobs = case.present.jobs
-    world.submit(_task(job, case.start_s) for job in jobs)
+    world.submit(_task(job, case.start_s, classes) for job in jobs)
     placements = Placements(world, case.start_s)
     world.engine.add(placements)
     pace = _add_loop(world, case, settings, closing)
@@ -201,14 +203,26 @@ def fleet_of(case: Case, settings: EmbeddedSettings) -> Fleet:
     return Fleet(tuple(groups))
 
 
-def _task(job: StudyJob, start_s: float) -> Task:
+def _task(job: StudyJob, start_s: float, classes: Mapping[int, PriorityClass]) -> Task:
+    own = classes.get(job.priority)
     return Task(
         name=f"job-{job.number:06d}",
         arrival_s=start_s + job.arrival_s,
         run_s=job.run_s,
         requests=Counts({resource_name(job.profile): 1}),
-        priority_class=f"priority-{job.priority}" if job.priority else "",
+        priority_class="" if own is None else own.name,
     )
+
+
+def _priority_classes(case: Case) -> dict[int, PriorityClass]:
+    """Return those of the jobs: nobody has to go for another, as in the light simulator.
+
+    Pods without a class would make those go that are below 0.
+    """
+    values = sorted({job.priority for job in case.present.jobs})
+    if values in ([], [0]):
+        return {}
+    return {v: PriorityClass(f"priority-{v}", v, preempts=False) for v in values}
 
 
 def _add_loop(

@@ -218,6 +218,7 @@ def work_of_days(trace: Trace, model: GpuModel, days: Days) -> Work:
             number=0,
             run_s=max(SHORTEST_S, row.run_s),
             profile=names[row.profile],
+            priority=row.priority,
             run_on_s=tuple((names[text], run_s) for text, run_s in row.run_on_s),
         )
         for row in trace.rows

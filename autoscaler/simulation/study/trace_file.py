@@ -13,9 +13,11 @@ from autoscaler.simulation.study.dates import zero_of
 from autoscaler.simulation.study.jobs import profile_of
 
 OPENB = "openb_pods.csv.gz"
-ARRIVAL, DURATION, COUNT = "arrival_s", "duration_s", "mig_count"
+ARRIVAL, DURATION, COUNT, PRIORITY = "arrival_s", "duration_s", "mig_count", "priority"
 PROFILE_COLUMNS = ("profile", "mig_share", "mig_v100eq", "mig")
 MOST_INSTANCES = 100_000
+# Kubernetes keeps what is above for itself.
+MOST_PRIORITY = 10**9
 # Epoch seconds are fine too; what is later than the year 5138 is no time of a job.
 LATEST_S = 1e11
 # A share of more digits is none, and of thousands not even a number.
@@ -39,6 +41,8 @@ class TraceRow:
         How long it runs on instances of other profiles, where that is known.
     line
         Where it stands in its file, for messages; 0 for nowhere.
+    priority
+        Those of higher priority go first.
     """
 
     arrival_s: float
@@ -47,6 +51,7 @@ class TraceRow:
     count: int
     run_on_s: tuple[tuple[str, float], ...] = ()
     line: int = field(default=0, compare=False)
+    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +119,9 @@ def read_trace(path: Path, column: str) -> Trace:
             skipped += 1
             continue
         arrival_s, run_s = (span_of(file, line, record, c) for c in (ARRIVAL, DURATION))
-        rows.append(TraceRow(arrival_s, run_s, record[chosen].strip(), count, line=line))
+        own = priority_of(file, line, record)
+        text = record[chosen].strip()
+        rows.append(TraceRow(arrival_s, run_s, text, count, line=line, priority=own))
     if not rows:
         raise ConfigError(f"{path}: no row has a duration and a value of {chosen}")
     return trace_of(path, rows, left_out(path, skipped, NO_DURATION))
@@ -146,6 +153,15 @@ def count_of(file: CsvFile, line: int, record: Row) -> int:
     if found is not None and not 0 <= found <= MOST_INSTANCES:
         raise file.wrong(line, COUNT, record[COUNT], f"not from 0 to {MOST_INSTANCES}")
     return 1 if found is None else found
+
+
+def priority_of(file: CsvFile, line: int, record: Row) -> int:
+    """Return the priority of a row, 0 where it does not say."""
+    found = file.whole(line, record, PRIORITY) if PRIORITY in file.columns else None
+    if found is not None and abs(found) > MOST_PRIORITY:
+        problem = f"not from -{MOST_PRIORITY:,} to {MOST_PRIORITY:,}"
+        raise file.wrong(line, PRIORITY, record[PRIORITY], problem)
+    return found or 0
 
 
 def span_of(file: CsvFile, line: int, record: Row, column: str) -> float:

@@ -62,6 +62,22 @@ def run_of(shell, *arguments):
     return run
 
 
+def test_waits_are_shown_by_priority_where_a_column_says_it(shell, jobs):
+    """Who goes first waits less; in the JSON, the wide table and the page."""
+    head, *lines = TRACE.splitlines()
+    rows = [f"{line},{100 * (place % 2)}" for place, line in enumerate(lines)]
+    (jobs / "own.csv").write_text("\n".join([f"{head},priority", *rows, ""]))
+    page, own = jobs / "page.html", str(jobs / "own.csv")
+    run = run_of(shell, "--trace", own, "--load", "0.9", "--report", str(page))
+    waits = {priority: group["meanWait"] for priority, group in run["byPriority"].items()}
+    assert set(waits) == {"0", "100"}
+    assert waits["100"] < waits["0"]
+    told = shell.run("simulate", "--trace", own, "--load", "0.9", *QUICK, "-o", "wide")
+    assert "priority 100" in told.out
+    assert "priority 100" in page.read_text()
+    assert "byPriority" not in run_of(shell, "--trace", str(jobs / "jobs.csv"))
+
+
 def test_a_trace_is_run_with_its_first_usual_column(shell, jobs):
     """Its own days, the load as asked for; one case a load."""
     runs = document(shell, "--trace", str(jobs / "jobs.csv"), "--load", "0.4,0.8", *QUICK)[

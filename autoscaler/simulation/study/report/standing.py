@@ -59,8 +59,15 @@ class Standing:
 
 
 def groups_of(result: CaseResult) -> tuple[str, ...]:
-    """Return all jobs together, then each profile that is asked for."""
-    return ALL, *sorted({job.profile for job in result.case.present.jobs})
+    """Return all jobs together, then each profile, then each priority if there are several."""
+    jobs = result.case.present.jobs
+    priorities = sorted({job.priority for job in jobs}, reverse=True)
+    own = [_priority_text(priority) for priority in priorities if len(priorities) > 1]
+    return ALL, *sorted({job.profile for job in jobs}), *own
+
+
+def _priority_text(priority: int) -> str:
+    return f"priority {priority}"
 
 
 def standings(result: CaseResult) -> tuple[Standing, ...]:
@@ -80,7 +87,7 @@ def standings(result: CaseResult) -> tuple[Standing, ...]:
 
 
 def _cell(jobs: Sequence[JobTimes], group: str) -> Cell:
-    own = [t for t in jobs if group in (ALL, t.job.profile)]
+    own = [t for t in jobs if group in (ALL, t.job.profile, _priority_text(t.job.priority))]
     waits = [t.wait_s for t in own if t.wait_s is not None]
     mean_s = fmean(waits) if waits and len(waits) == len(own) else None
     p95_s = quantiles(t.wait_s for t in own)["p95"]

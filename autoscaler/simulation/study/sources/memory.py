@@ -32,6 +32,7 @@ from autoscaler.simulation.study.trace_file import (
     TraceRow,
     count_of,
     left_out,
+    priority_of,
     trace_of,
 )
 
@@ -144,7 +145,8 @@ def _read(path: Path, model: GpuModel) -> Trace:
             at_s = reader.time_s(line, record, reader.arrival, _moment)
             run_s = reader.time_s(line, record, reader.duration, parse_duration)
             profile = reader.profile(line, record, needed_mib)
-            rows.append(TraceRow(at_s, run_s, profile, count, line=line))
+            own = priority_of(file, line, record)
+            rows.append(TraceRow(at_s, run_s, profile, count, line=line, priority=own))
     if not rows:
         raise ConfigError(f"{path}: holds no job that ran and needs GPU memory")
     notices = (
@@ -170,7 +172,8 @@ def _read_profiles(path: Path, model: GpuModel, column: str) -> Trace:
             continue
         at_s = reader.time_s(line, record, reader.arrival, _moment)
         run_s = reader.time_s(line, record, reader.duration, parse_duration)
-        rows.append(TraceRow(at_s, run_s, profile, count, line=line))
+        own = priority_of(file, line, record)
+        rows.append(TraceRow(at_s, run_s, profile, count, line=line, priority=own))
     if not rows:
         raise ConfigError(f"{path}: no row has a duration and a value of {column}")
     return trace_of(path, rows, left_out(path, unfinished, NO_DURATION))

@@ -7,6 +7,7 @@ from autoscaler.simulation.controllers.pods import condition
 from autoscaler.simulation.controllers.scheduler import SchedulerSettings, Scoring
 from autoscaler.simulation.timing import Span
 from autoscaler.simulation.workload import pod_body
+from autoscaler.simulation.world import PriorityClass
 from tests.worlds import (
     HALVES,
     ONE,
@@ -146,7 +147,7 @@ def test_gated_and_foreign_pods_are_left_alone():
 
 def test_important_pod_goes_first():
     """Priority counts before arrival."""
-    world = make_world({"7g.40gb": 1}, priority_classes=(("high", 1000),))
+    world = make_world({"7g.40gb": 1}, priority_classes=(PriorityClass("high", 1000),))
     cordon(world)
     world.submit([task("low", {WHOLE: 1})])
     world.submit([task("high", {WHOLE: 1}, arrival_s=START_S + 5, priority_class="high")])
@@ -159,7 +160,7 @@ def test_important_pod_goes_first():
 def test_preemption_removes_as_few_as_possible_and_keeps_their_place():
     """A victim leaves with its grace; the room is kept for the pod that asked."""
     stop = {"sim.mig-autoscaler.io/stop-seconds": "20"}
-    classes = (("high", 1000), ("middle", 500))
+    classes = (PriorityClass("high", 1000), PriorityClass("middle", 500))
     world = make_world(HALVES, priority_classes=classes)
     world.submit(
         [

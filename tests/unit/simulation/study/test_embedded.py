@@ -64,6 +64,21 @@ def test_without_a_loop_jobs_run_as_in_the_light_simulator():
         assert other.end_s <= own.end_s <= other.end_s + late_s + POD_S
 
 
+def test_jobs_of_higher_priority_go_first_and_nobody_has_to_go_for_them():
+    """In both simulators, whatever came first."""
+    plain = case_of((0, 900, WHOLE), (10, 60, WHOLE), (20, 60, WHOLE), gpus=1)
+    low, _, high = plain.present.jobs
+    own = (replace(low, priority=-5), plain.present.jobs[1], replace(high, priority=100))
+    case = replace(plain, present=replace(plain.present, jobs=own))
+    outcome = run_embedded("static", case, settings({WHOLE: 1}))
+    oracle = play("exact", fleet({WHOLE: 1}), own, Exact())
+    assert problems_of(outcome, case) == []
+    for found in (outcome, oracle):
+        assert found.evictions == 0
+        order = sorted(found.jobs, key=lambda times: times.start_s)
+        assert [times.job.priority for times in order] == [-5, 100, 0]
+
+
 def test_a_job_runs_to_its_last_millisecond():
     """Run times of drawn jobs are no whole seconds."""
     case = case_of((0, 11_621.431, WHOLE), (0, 123_456.789, WHOLE))

@@ -29,6 +29,13 @@ def test_rows_are_read_in_order_of_arrival(tmp_path):
     assert read_trace(packed, "profile").rows == rows
 
 
+def test_a_column_says_who_goes_first(tmp_path):
+    """0 where it is empty, and the same for all where there is none."""
+    path = tmp_path / "a.csv"
+    path.write_text("arrival_s,duration_s,profile,priority\n0,5,3g,100\n1,5,3g,\n2,5,1g,-7\n")
+    assert [row.priority for row in read_trace(path, "profile").rows] == [100, 0, -7]
+
+
 def test_rows_without_gpu_or_run_time_are_left_out(tmp_path):
     """A pod without GPUs is no job here; of one that never ran people are told."""
     path = tmp_path / "a.csv"
@@ -47,6 +54,9 @@ def test_rows_without_gpu_or_run_time_are_left_out(tmp_path):
         (HEADER + "1,2,3g,1\n-1,2,3g,1\n", ":3: arrival_s = '-1'"),
         (HEADER + "1,inf,3g,1\n", ":2: duration_s = 'inf'"),
         (HEADER + "1,2,3g,1.5\n", ":2: mig_count = '1.5'"),
+        (HEADER[:-1] + ",priority\n1,2,3g,1,high\n", ":2: priority = 'high'"),
+        (HEADER[:-1] + ",priority\n1,2,3g,1,1.5\n", ":2: priority = '1.5'"),
+        (HEADER[:-1] + ",priority\n1,2,3g,1,2e9\n", ":2: priority = '2e9': not from -1"),
         (HEADER + "1,2\n", ":2: has another number of fields"),
         (HEADER + "1,,3g,1\n", "no row has a duration"),
     ],

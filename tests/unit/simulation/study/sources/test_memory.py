@@ -103,6 +103,16 @@ def test_jobs_without_gpu_or_end_are_counted_and_said(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    "needs", [("memory", "4"), ("profile", "3g")], ids=["memory", "profile"]
+)
+def test_a_column_says_who_goes_first(tmp_path, needs):
+    """0 where it is empty."""
+    column, value = needs
+    text = f"arrival,duration,{column},priority\n0,60,{value},9\n1,60,{value},\n"
+    assert [row.priority for row in read(tmp_path, text).rows] == [9, 0]
+
+
 def test_a_file_with_profiles_in_place_of_memory_is_read_by_them(tmp_path):
     """Which says more than memory does; times come in the same forms."""
     text = (
