@@ -1,10 +1,11 @@
 """Reads a trace: one row a job, with its arrival, its run time and what it asks for."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
+from typing import TypeVar
 
 from autoscaler.adapters.csv_file import CsvFile, Row, read_csv
 from autoscaler.domain.errors import ConfigError
@@ -23,6 +24,10 @@ LATEST_S = 1e11
 # A share of more digits is none, and of thousands not even a number.
 SHARE_DIGITS = 3
 NO_DURATION = "have no duration"
+
+Job = tuple[float, float, str]
+"""Arrival and run time in seconds, and what it asks for."""
+Need = TypeVar("Need", str, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,22 +114,63 @@ def read_trace(path: Path, column: str) -> Trace:
     for name in (ARRIVAL, DURATION, chosen):
         if name not in file.columns:
             raise file.lacks(name)
-    rows: list[TraceRow] = []
-    skipped = 0
-    for line, record in file.rows():
-        count = count_of(file, line, record)
-        if not record[chosen].strip() or not count:
-            continue
-        if not record[DURATION].strip():
-            skipped += 1
-            continue
+
+    def job(line: int, record: Row, text: str) -> Job:
         arrival_s, run_s = (span_of(file, line, record, c) for c in (ARRIVAL, DURATION))
-        own = priority_of(file, line, record)
-        text = record[chosen].strip()
-        rows.append(TraceRow(arrival_s, run_s, text, count, line=line, priority=own))
-    if not rows:
+        return arrival_s, run_s, text
+
+    found = jobs_in(file, DURATION, lambda _, record: record[chosen].strip(), job)
+    if not found.rows:
         raise ConfigError(f"{path}: no row has a duration and a value of {chosen}")
-    return trace_of(path, rows, left_out(path, skipped, NO_DURATION))
+    return trace_of(path, found.rows, left_out(path, found.unfinished, NO_DURATION))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundJobs:
+    """The jobs of a file, and how many of its rows are none.
+
+    Parameters
+    ----------
+    without_gpu
+        Rows that ask for no GPU.
+    unfinished
+        Rows that ask for one and have no duration.
+    """
+
+    rows: list[TraceRow]
+    without_gpu: int
+    unfinished: int
+
+
+def jobs_in(
+    file: CsvFile,
+    duration: str,
+    needs: Callable[[int, Row], Need],
+    job: Callable[[int, Row, Need], Job],
+) -> FoundJobs:
+    """Return the jobs of a file with a row a job.
+
+    Parameters
+    ----------
+    duration
+        Column of durations; what is empty there never ran to its end.
+    needs
+        Returns what a line asks for, empty or 0 for no GPU.
+    job
+        Returns the job of a line that has both.
+    """
+    rows: list[TraceRow] = []
+    without_gpu = unfinished = 0
+    for line, record in file.rows():
+        need, count = needs(line, record), count_of(file, line, record)
+        if not need or not count:
+            without_gpu += 1
+        elif not record[duration].strip():
+            unfinished += 1
+        else:
+            own = priority_of(file, line, record)
+            rows.append(TraceRow(*job(line, record, need), count, line=line, priority=own))
+    return FoundJobs(rows, without_gpu, unfinished)
 
 
 def trace_of(path: Path, rows: Iterable[TraceRow], notices: tuple[str, ...]) -> Trace:

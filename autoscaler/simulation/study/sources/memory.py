@@ -28,11 +28,10 @@ from autoscaler.simulation.study.trace_file import (
     LATEST_S,
     NO_DURATION,
     PROFILE_COLUMNS,
+    Job,
     Trace,
-    TraceRow,
-    count_of,
+    jobs_in,
     left_out,
-    priority_of,
     trace_of,
 )
 
@@ -133,50 +132,33 @@ def jobs_of(path: Path) -> JobSource:
 def _read(path: Path, model: GpuModel) -> Trace:
     file = read_csv(path)
     reader = _reader_of(file, model, tuple(MEMORIES))
-    rows: list[TraceRow] = []
-    unfinished = without_gpu = 0
-    for line, record in file.rows():
-        needed_mib, count = reader.needed_mib(line, record), count_of(file, line, record)
-        if not needed_mib or not count:
-            without_gpu += 1
-        elif not record[reader.duration].strip():
-            unfinished += 1
-        else:
-            at_s = reader.time_s(line, record, reader.arrival, _moment)
-            run_s = reader.time_s(line, record, reader.duration, parse_duration)
-            profile = reader.profile(line, record, needed_mib)
-            own = priority_of(file, line, record)
-            rows.append(TraceRow(at_s, run_s, profile, count, line=line, priority=own))
-    if not rows:
+
+    def job(line: int, record: Row, needed_mib: float) -> Job:
+        return *reader.times_s(line, record), reader.profile(line, record, needed_mib)
+
+    found = jobs_in(file, reader.duration, reader.needed_mib, job)
+    if not found.rows:
         raise ConfigError(f"{path}: holds no job that ran and needs GPU memory")
     notices = (
-        *left_out(path, without_gpu, "need no GPU memory"),
-        *left_out(path, unfinished, NO_DURATION),
+        *left_out(path, found.without_gpu, "need no GPU memory"),
+        *left_out(path, found.unfinished, NO_DURATION),
     )
-    return trace_of(path, rows, notices)
+    return trace_of(path, found.rows, notices)
 
 
 @lru_cache(maxsize=8)
 def _read_profiles(path: Path, model: GpuModel, column: str) -> Trace:
     file = read_csv(path)
     reader = _reader_of(file, model, (column,))
-    rows: list[TraceRow] = []
-    unfinished = 0
-    for line, record in file.rows():
-        profile, count = record[column].strip(), count_of(file, line, record)
-        if not profile or not count:
-            # A pod without a GPU is no job of a trace, as in any other with profiles.
-            continue
-        if not record[reader.duration].strip():
-            unfinished += 1
-            continue
-        at_s = reader.time_s(line, record, reader.arrival, _moment)
-        run_s = reader.time_s(line, record, reader.duration, parse_duration)
-        own = priority_of(file, line, record)
-        rows.append(TraceRow(at_s, run_s, profile, count, line=line, priority=own))
-    if not rows:
+
+    def job(line: int, record: Row, profile: str) -> Job:
+        return *reader.times_s(line, record), profile
+
+    found = jobs_in(file, reader.duration, lambda _, record: record[column].strip(), job)
+    if not found.rows:
         raise ConfigError(f"{path}: no row has a duration and a value of {column}")
-    return trace_of(path, rows, left_out(path, unfinished, NO_DURATION))
+    # A pod without a GPU is no job of a trace, as in any other with profiles.
+    return trace_of(path, found.rows, left_out(path, found.unfinished, NO_DURATION))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +187,12 @@ class _Reader:
             raise self.file.wrong(line, self.memory, text, problem)
         return value * unit
 
-    def time_s(
+    def times_s(self, line: int, record: Row) -> tuple[float, float]:
+        """Return when the job of a row arrived, and how long it ran."""
+        arrival_s = self._time_s(line, record, self.arrival, _moment)
+        return arrival_s, self._time_s(line, record, self.duration, parse_duration)
+
+    def _time_s(
         self, line: int, record: Row, column: str, read: Callable[[str], float]
     ) -> float:
         """Return a time of a row, given in seconds or as text that ``read`` knows."""
