@@ -135,18 +135,33 @@ def _with_word(peak: Peak, word: str, text: str) -> Peak:
     raise ConfigError(f"{text!r}: {word!r} is not understood; a peak is like {FORM}")
 
 
-def with_peak(case: Case, peak: Peak) -> Case:
-    """Return a case with the jobs of a peak added, and those of its hours marked.
+def with_peaks(case: Case, peaks: Sequence[Peak]) -> Case:
+    """Return a case with the jobs of some peaks added, and those of their hours marked.
 
     Raises
     ------
     ConfigError
-        When the run is too short for the peak, or the past has no job of its profile.
+        When the run is too short for a peak, or the past has no job of its profile; the
+        message names the peak.
     """
+    # Of what arrives anyway: a peak is no larger for another that was added before it.
+    mean_per_s = work_of(case.present.jobs, case.model) / case.present.span_s
+    for peak in peaks:
+        try:
+            case = _with_peak(case, peak, mean_per_s)
+        except ConfigError as error:
+            raise ConfigError(f"peak {_title_of(peak)}: {error}") from error
+    return case
+
+
+def _title_of(peak: Peak) -> str:
+    return f"{'+'.join(peak.profiles)}:{number_text(peak.factor)}"
+
+
+def _with_peak(case: Case, peak: Peak, mean_per_s: float) -> Case:
     windows = peak.windows(case.present.span_s)
     random = Random(f"peak {case.seed} {peak.drawn_from}")
     past = {name: _past_jobs(case, name) for name in peak.profiles}
-    mean_per_s = work_of(case.present.jobs, case.model) / case.present.span_s
     jobs = [
         replace(job, in_peak=job.in_peak or _is_within(job, windows))
         for job in case.present.jobs
@@ -155,7 +170,7 @@ def with_peak(case: Case, peak: Peak) -> Case:
         own = [job for job in jobs if start_s <= job.arrival_s < end_s]
         lacking = peak.factor * mean_per_s * (end_s - start_s) - work_of(own, case.model)
         jobs += _added(_Draws(peak, past, random, slices_of(case.model)), lacking, start_s)
-    title = f"{'+'.join(peak.profiles)}:{number_text(peak.factor)}"
+    title = _title_of(peak)
     name, present = f"{case.name} peak {title}", Work(numbered(jobs), case.present.span_s)
     told = (*case.notices, peak_jobs(title, len(jobs) - len(case.present.jobs)))
     if not peak.is_announced:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from autoscaler.domain.mig.profile import GpuModel
 from autoscaler.simulation.study.division import Division
-from autoscaler.simulation.study.peaks import parse_peaks, with_peak
+from autoscaler.simulation.study.peaks import parse_peaks, with_peaks
 from autoscaler.simulation.study.sources.source import JobSource, hash_of
 from autoscaler.simulation.study.splits import Case, Draw, Split, build_case, load_text
 
@@ -84,8 +84,7 @@ class CaseRecipe:
         """Return the case; ConfigError when it cannot be made."""
         trace = self.source.seeded(self.draw.seed).read(self.model)
         case = build_case(trace, self.column, self.model, self.draw)
-        for peak in parse_peaks(self.peak, self.model):
-            case = with_peak(case, peak)
+        case = with_peaks(case, parse_peaks(self.peak, self.model))
         if not self.cluster_seed:
             return case
         name = f"{case.name} cluster {self.cluster_seed}"

@@ -13,7 +13,7 @@ from autoscaler.simulation.study.announcing import note_of
 from autoscaler.simulation.study.checks import problems_of
 from autoscaler.simulation.study.dates import DAY_S
 from autoscaler.simulation.study.jobs import work_of
-from autoscaler.simulation.study.peaks import Peak, parse_peak, parse_peaks, with_peak
+from autoscaler.simulation.study.peaks import Peak, parse_peak, parse_peaks, with_peaks
 from autoscaler.simulation.study.policies import Conditions, run_policy
 from autoscaler.simulation.study.splits import Announcement, Case, Work
 from autoscaler.simulation.study.unthrottled import unthrottled
@@ -27,6 +27,10 @@ def steady(days=2, seed=0):
     rows = [(HOUR_S * k, 600.0, WHOLE) for k in range(24 * days)]
     past = Work(jobs(*rows, (10, 300, THREE), (20, 500, THREE)), days * DAY_S)
     return Case("steady", MODEL, 2, 0.5, past, Work(jobs(*rows), days * DAY_S), seed)
+
+
+def with_peak(case, peak):
+    return with_peaks(case, [peak])
 
 
 def test_a_peak_is_read_from_its_text():
@@ -95,9 +99,11 @@ def test_the_seed_decides():
 
 def test_impossible_peaks_are_refused():
     """Of a profile that nobody asked for, or behind the end of the run."""
-    with pytest.raises(ConfigError, match=f"no past job asked for {ONE}"):
+    with pytest.raises(ConfigError, match=rf"peak {ONE}:2\.5: no past job asked for {ONE}"):
         with_peak(steady(), Peak((ONE,), 2.5, days=(1,)))
-    with pytest.raises(ConfigError, match="too short for a peak on day 11"):
+    with pytest.raises(
+        ConfigError, match=r"peak .*: the run is too short for a peak on day 11"
+    ):
         with_peak(steady(), Peak((THREE,), 2.5, days=(1, 11)))
 
 
@@ -114,11 +120,23 @@ def test_an_announcement_changes_no_job():
 def test_one_run_may_have_several_peaks():
     """Each with days of its own; jobs of all of them are marked and announced."""
     first, second = parse_peaks("3g:2.5 days=0 announced; 3g:4 days=1 announced", MODEL)
-    case = with_peak(with_peak(steady(), first), second)
+    case = with_peaks(steady(), [first, second])
     days = {int(job.arrival_s // DAY_S) for job in case.present.jobs if job.in_peak}
     assert days == {0, 1}
     assert [int(own.start_s // DAY_S) for own in case.announced] == [0, 1]
     assert parse_peaks("", MODEL) == []
+
+
+def test_a_peak_is_no_larger_for_another_that_was_added_before_it():
+    """Each is a multiple of what arrives anyway."""
+    first, second = parse_peaks("3g:10 days=0; 3g:10 days=1", MODEL)
+    both = with_peaks(steady(), [first, second])
+    alone = with_peaks(steady(), [second])
+    found = [
+        work_of([j for j in case.present.jobs if j.in_peak and j.arrival_s >= DAY_S], MODEL)
+        for case in (both, alone)
+    ]
+    assert found[0] == pytest.approx(found[1], rel=0.01)
 
 
 def test_what_is_announced_is_what_the_hours_hold_on_average():
