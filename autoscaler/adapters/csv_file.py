@@ -52,6 +52,21 @@ class CsvFile:
         hint = "" if len(self.columns) != 1 else self._hint()
         return ConfigError(f"{self.path}:1: there is no column {name}; columns: {there}{hint}")
 
+    def has(self, name: str) -> bool:
+        """Say whether an optional column is there.
+
+        Raises
+        ------
+        ConfigError
+            When one is spelled almost so: what it says would be left out without a word.
+        """
+        if name in self.columns:
+            return True
+        for own in self.columns:
+            if own.strip().lower() == name:
+                raise ConfigError(f"{self.path}:1: column {own!r}: write {name!r}")
+        return False
+
     def _hint(self) -> str:
         """Say what a header of one column probably is: a table set apart by something else."""
         found = next((own for own in OTHER_SEPARATORS if own in self.columns[0]), None)

@@ -154,7 +154,7 @@ class _Reader:
 
     def number(self, line: int, row: Row) -> int:
         """Return how many instances."""
-        if COUNT not in self._columns:
+        if not self._file.has(COUNT):
             return 1
         found = self._file.whole(line, row, COUNT)
         if found is None:

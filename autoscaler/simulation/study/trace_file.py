@@ -195,7 +195,7 @@ def column_of(file: CsvFile) -> str:
 
 def count_of(file: CsvFile, line: int, record: Row) -> int:
     """Return how many instances a row asks for, 1 where it does not say."""
-    found = file.whole(line, record, COUNT) if COUNT in file.columns else None
+    found = file.whole(line, record, COUNT) if file.has(COUNT) else None
     if found is not None and not 0 <= found <= MOST_INSTANCES:
         raise file.wrong(line, COUNT, record[COUNT], f"not from 0 to {MOST_INSTANCES}")
     return 1 if found is None else found
@@ -203,7 +203,7 @@ def count_of(file: CsvFile, line: int, record: Row) -> int:
 
 def priority_of(file: CsvFile, line: int, record: Row) -> int:
     """Return the priority of a row, 0 where it does not say."""
-    found = file.whole(line, record, PRIORITY) if PRIORITY in file.columns else None
+    found = file.whole(line, record, PRIORITY) if file.has(PRIORITY) else None
     if found is not None and abs(found) > MOST_PRIORITY:
         problem = f"not from -{MOST_PRIORITY:,} to {MOST_PRIORITY:,}"
         raise file.wrong(line, PRIORITY, record[PRIORITY], problem)

@@ -54,6 +54,8 @@ def test_rows_without_gpu_or_run_time_are_left_out(tmp_path):
         (HEADER + "1,2,3g,1\n-1,2,3g,1\n", ":3: arrival_s = '-1'"),
         (HEADER + "1,inf,3g,1\n", ":2: duration_s = 'inf'"),
         (HEADER + "1,2,3g,1.5\n", ":2: mig_count = '1.5'"),
+        (HEADER[:-1] + ",Priority\n1,2,3g,1,5\n", ":1: column 'Priority': write 'priority'"),
+        (HEADER.replace("mig", " mig") + "1,2,3g,1\n", ":1: column ' mig_count': write"),
         (HEADER[:-1] + ",priority\n1,2,3g,1,high\n", ":2: priority = 'high'"),
         (HEADER[:-1] + ",priority\n1,2,3g,1,1.5\n", ":2: priority = '1.5'"),
         (HEADER[:-1] + ",priority\n1,2,3g,1,2e9\n", ":2: priority = '2e9': not from -1"),
