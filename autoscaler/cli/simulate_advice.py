@@ -100,7 +100,7 @@ def the_one(comparison: Comparison) -> CaseRecipe:
     """Return the one case that advice is for."""
     recipe, *others = comparison.recipes
     if others:
-        raise ConfigError("--recommend is for one load and one seed at a time")
+        raise ConfigError("--recommend is for one load, one seed and one cluster at a time")
     if recipe.draw.split is Split.RESAMPLED:
         raise ConfigError(
             "--recommend draws days itself: --split resampled would mix the days that prove"

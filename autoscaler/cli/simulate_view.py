@@ -11,6 +11,7 @@ from autoscaler.domain.journal.rollout import Result
 from autoscaler.simulation.study.contrast import MARK
 from autoscaler.simulation.study.figures import Json
 from autoscaler.simulation.study.peaks import ANNOUNCED
+from autoscaler.simulation.study.report.standing import MOST_PRIORITIES, priority_text
 
 Figures = Mapping[str, object]
 NUMBER = re.compile(r"\d[\d,.]*")
@@ -118,7 +119,7 @@ def _wide(run: Figures) -> list[str]:
         f"{over:+.1%}" if isinstance(over, int | float) else "-",
         *(_text(run[name]) for name in ("fragmentation", "unmetSliceHours", "evictions")),
         _text(_given_up(_of(run, "loop"))),
-        _text(run["planGapMax"]),
+        _share(run["planGapMax"]),
     ]
 
 
@@ -141,9 +142,13 @@ def _waits_table(runs: Sequence[Figures]) -> Table:
 
 def _waits_of(run: Figures) -> dict[str, object]:
     """Return how long jobs waited, by profile and, if there are several, by priority."""
-    by_priority = _of(run, "byPriority")
-    own = {f"priority {p}": _of(_of(by_priority, p), "wait").get("p95") for p in by_priority}
-    return {**_of(run, "p95Wait"), **own}
+    found = dict(_of(run, "p95Wait"))
+    priorities = sorted(map(int, _of(run, "byPriority")), reverse=True)
+    if len(priorities) <= MOST_PRIORITIES:
+        for own in priorities:
+            group = _of(_of(run, "byPriority"), str(own))
+            found[priority_text(own)] = _of(group, "wait").get("p95")
+    return found
 
 
 def ratio_text(ratio: Figures) -> str:
@@ -161,6 +166,10 @@ def ratio_text(ratio: Figures) -> str:
 def _of(figures: Figures, name: str) -> Figures:
     value = figures.get(name)
     return value if isinstance(value, Mapping) else {}
+
+
+def _share(value: object) -> str:
+    return f"{value:.2%}" if isinstance(value, int | float) else _text(value)
 
 
 def _text(value: object) -> str:

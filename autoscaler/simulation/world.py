@@ -50,12 +50,13 @@ Connect = Callable[[Store, str], ObjectClient]
 # Whoever set the cluster up: a person, as far as managed fields tell.
 FOUNDER_AGENT = "kubectl"
 
+PLACEHOLDER_PRIORITY = 1
 # As the manifests have it: before pods without a priority, and nobody has to go for it.
 PLACEHOLDER_CLASS: RawObject = {
     "apiVersion": "scheduling.k8s.io/v1",
     "kind": "PriorityClass",
     "metadata": {"name": PRIORITY_CLASS, "uid": "placeholder-class"},
-    "value": 1,
+    "value": PLACEHOLDER_PRIORITY,
     "preemptionPolicy": "Never",
 }
 
@@ -102,6 +103,8 @@ class WorldSettings:
         ConfigMap that the MIG manager reads, in the operator's namespace.
     namespaces
         Created beside the operator's.
+    placeholder_priority
+        Value of the PriorityClass of placeholders.
     finished_ttl_s
         How long finished pods stay.
     agent
@@ -117,6 +120,7 @@ class WorldSettings:
     config_map: str = "mig-autoscaler-config"
     namespaces: tuple[str, ...] = (NAMESPACE,)
     priority_classes: tuple[PriorityClass, ...] = ()
+    placeholder_priority: int = PLACEHOLDER_PRIORITY
     finished_ttl_s: float = 300.0
     agent: AgentFactory | None = None
 
@@ -229,7 +233,7 @@ class World:
         for name in (operator, *self.settings.namespaces):
             client.create(NAMESPACES, None, {"metadata": {"name": name}})
         # It has a uid of its own, so that it does not change those of all that follows.
-        self.store.load([PLACEHOLDER_CLASS])
+        self.store.load([{**PLACEHOLDER_CLASS, "value": self.settings.placeholder_priority}])
         for own in self.settings.priority_classes:
             client.create(PRIORITY_CLASSES, None, own.body)
         client.create(CONFIG_MAPS, operator, self._config_map())

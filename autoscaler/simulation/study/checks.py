@@ -78,9 +78,9 @@ def _overlaps(outcome: Outcome) -> Iterator[str]:
         if times.start_s is not None and times.place[1]:
             stays.setdefault(times.place, []).append(times)
     for place, own in sorted(stays.items()):
-        own.sort(key=lambda t: (t.start_s or 0.0, t.end_s or 0.0))
+        own.sort(key=lambda t: (t.start_s or 0.0, t.until_s or 0.0))
         for k in range(1, len(own)):
-            before_s, start_s = own[k - 1].end_s, own[k].start_s
+            before_s, start_s = own[k - 1].until_s, own[k].start_s
             is_over = before_s is not None and start_s is not None
             if not is_over or (before_s or 0.0) > (start_s or 0.0) + SLACK_S:
                 yield f"jobs {own[k - 1].job.number} and {own[k].job.number} share {place}"
@@ -108,8 +108,7 @@ def _lost_instances(outcome: Outcome) -> Iterator[str]:
         where, instance = times.place
         if times.start_s is None or not instance or where not in cuts:
             continue
-        # Whoever never ended held its instance to the last.
-        end_s = inf if times.end_s is None else times.end_s
+        end_s = inf if times.until_s is None else times.until_s
         for cut in _during(cuts[where], times.start_s, end_s):
             if instance not in map(str, cut.geometry.instances if cut.geometry else ()):
                 yield f"job {times.job.number} has no {instance} of {where} at {cut.at_s:.0f} s"

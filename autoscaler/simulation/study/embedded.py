@@ -14,7 +14,6 @@ from autoscaler.control.loop import Loop
 from autoscaler.control.outcome import CycleOutcome, Decision
 from autoscaler.control.outside import Outside
 from autoscaler.domain.counts import Counts
-from autoscaler.domain.mig.resource import resource_name
 from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.simulation.collecting import few_collections
 from autoscaler.simulation.controllers.agents import AgentFactory
@@ -30,9 +29,14 @@ from autoscaler.simulation.study.outcome import Cut, JobTimes, LoopWork, Outcome
 from autoscaler.simulation.study.placements import Place, Placements, Recuts
 from autoscaler.simulation.study.seen_metrics import SeenMetrics
 from autoscaler.simulation.study.splits import Case
+from autoscaler.simulation.study.tasks import (
+    placeholder_priority_of,
+    priority_classes_of,
+    tasks_of_case,
+)
 from autoscaler.simulation.timing import Timing
-from autoscaler.simulation.workload import NAMESPACE, Task
-from autoscaler.simulation.world import PriorityClass, World, WorldSettings
+from autoscaler.simulation.workload import NAMESPACE
+from autoscaler.simulation.world import World, WorldSettings
 
 BRING_UP_S = 900.0
 LOOP_NAMESPACE = "mig-autoscaler"
@@ -152,7 +156,7 @@ def run_embedded(
     """
     namespaces = (NAMESPACE, LOOP_NAMESPACE)
     closing = Closing() if settings.closes_by_profile and settings.policy else None
-    classes = _priority_classes(case)
+    classes = priority_classes_of(case)
     world = World(
         fleet_of(case, settings),
         WorldSettings(
@@ -164,6 +168,7 @@ def run_embedded(
             agent=settings.agent,
             scrapes=None,
             priority_classes=tuple(classes.values()),
+            placeholder_priority=placeholder_priority_of(classes),
             scheduler=SchedulerSettings(extra_filters=(closing,) if closing else ()),
         ),
     )
@@ -174,7 +179,7 @@ def run_embedded(
     if prepare is not None:
         prepare(world)
     jobs = case.present.jobs
-    world.submit(_task(job, case.start_s, classes) for job in jobs)
+    world.submit(tasks_of_case(case, classes, settings.policy))
     placements = Placements(world, case.start_s)
     world.engine.add(placements)
     pace = _add_loop(world, case, settings, closing)
@@ -203,28 +208,6 @@ def fleet_of(case: Case, settings: EmbeddedSettings) -> Fleet:
     return Fleet(tuple(groups))
 
 
-def _task(job: StudyJob, start_s: float, classes: Mapping[int, PriorityClass]) -> Task:
-    own = classes.get(job.priority)
-    return Task(
-        name=f"job-{job.number:06d}",
-        arrival_s=start_s + job.arrival_s,
-        run_s=job.run_s,
-        requests=Counts({resource_name(job.profile): 1}),
-        priority_class="" if own is None else own.name,
-    )
-
-
-def _priority_classes(case: Case) -> dict[int, PriorityClass]:
-    """Return those of the jobs: nobody has to go for another, as in the light simulator.
-
-    Pods without a class would make those go that are below 0.
-    """
-    values = sorted({job.priority for job in case.present.jobs})
-    if values in ([], [0]):
-        return {}
-    return {v: PriorityClass(f"priority-{v}", v, preempts=False) for v in values}
-
-
 def _add_loop(
     world: World, case: Case, settings: EmbeddedSettings, closing: Closing | None
 ) -> Pace | None:
@@ -234,8 +217,9 @@ def _add_loop(
     earlier = [replace(j, arrival_s=j.arrival_s - case.past.span_s) for j in case.past.jobs]
     past = KnownPast(case.start_s, earlier, case.present.jobs, lambda: _ends_of(world))
     client = world.client(LOOP_NAMESPACE)
-    # The node agent says itself who holds what.
-    metrics = SeenMetrics(world) if settings.driver is Driver.MIG_MANAGER else None
+    # The node agent says itself who holds what; what an eviction would cost metrics say.
+    needs_metrics = settings.driver is Driver.MIG_MANAGER or policy.disruption.eviction.enabled
+    metrics = SeenMetrics(world) if needs_metrics else None
     cluster = KubernetesCluster(client, world.clock)
     outside = Outside(cluster, world.clock, metrics=metrics, history=past)
     pace = Pace(
@@ -305,12 +289,14 @@ def _times_of(
     last, earlier = pods[-1], pods[:-1]
     is_over = last.outcome == "Succeeded"
     lost_s = sum(p.ended_s - p.started_s for p in earlier if p.ended_s and p.started_s)
+    left_s = round(last.ended_s - run_start_s, 3) if last.ended_s else None
     return JobTimes(
         job,
         start_s=None if last.started_s is None else round(last.started_s - run_start_s, 3),
-        end_s=round(last.ended_s - run_start_s, 3) if is_over and last.ended_s else None,
+        end_s=left_s if is_over else None,
         profile=job.profile if last.started_s is not None else "",
         place=places.get((last.namespace, last.name), (last.node, "")),
+        left_s=left_s,
         restarts=len(earlier),
         lost_s=round(lost_s, 3),
     )

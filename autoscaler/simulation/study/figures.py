@@ -126,7 +126,7 @@ def busy_spells(outcome: Outcome, case: Case) -> Iterator[Spell]:
     slices, over_s = slices_of(case.model), _over_s(outcome, case)
     for times in outcome.jobs:
         if times.start_s is not None:
-            end_s = over_s if times.end_s is None else times.end_s
+            end_s = over_s if times.until_s is None else times.until_s
             yield Spell(times.start_s, end_s, slices[times.profile or times.job.profile])
 
 

@@ -23,6 +23,8 @@ class JobTimes:
         How often it was evicted and had to begin anew.
     lost_s
         Run time that evictions made worthless.
+    left_s
+        When it left its place, ended or not; ``None`` where it did not, or with its end.
     """
 
     job: StudyJob
@@ -32,6 +34,12 @@ class JobTimes:
     place: tuple[str, str] = ("", "")
     restarts: int = 0
     lost_s: float = 0.0
+    left_s: float | None = None
+
+    @property
+    def until_s(self) -> float | None:
+        """Seconds of the run until which it held its place; ``None`` for ever."""
+        return self.left_s if self.end_s is None else self.end_s
 
     @property
     def completion_s(self) -> float | None:

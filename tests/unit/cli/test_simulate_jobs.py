@@ -78,6 +78,19 @@ def test_waits_are_shown_by_priority_where_a_column_says_it(shell, jobs):
     assert "byPriority" not in run_of(shell, "--trace", str(jobs / "jobs.csv"))
 
 
+def test_of_very_many_priorities_none_is_shown_in_tables(shell, jobs):
+    """They would fill them; the JSON has all."""
+    head, *lines = TRACE.splitlines()
+    rows = [f"{line},{place}" for place, line in enumerate(lines)]
+    (jobs / "own.csv").write_text("\n".join([f"{head},priority", *rows, ""]))
+    page, own = jobs / "page.html", str(jobs / "own.csv")
+    told = shell.run("simulate", "--trace", own, *QUICK, "-o", "wide", "--report", str(page))
+    assert told.code == ExitCode.OK
+    assert "priority" not in told.out.partition("p95 wait s")[2]
+    assert "priority 5" not in page.read_text()
+    assert len(run_of(shell, "--trace", own)["byPriority"]) > 6
+
+
 def test_a_trace_is_run_with_its_first_usual_column(shell, jobs):
     """Its own days, the load as asked for; one case a load."""
     runs = document(shell, "--trace", str(jobs / "jobs.csv"), "--load", "0.4,0.8", *QUICK)[

@@ -14,6 +14,8 @@ ALL = "all"
 # Figures so close to the lowest one are as good, for nobody feels a hundredth; and so are
 # those that differ by the start of a pod.
 NEARLY = 1.01
+# More would fill a table, and say nothing each; the JSON has all of them.
+MOST_PRIORITIES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +61,15 @@ class Standing:
 
 
 def groups_of(result: CaseResult) -> tuple[str, ...]:
-    """Return all jobs together, then each profile, then each priority if there are several."""
+    """Return all jobs together, then each profile, then each priority if there are some."""
     jobs = result.case.present.jobs
-    priorities = sorted({job.priority for job in jobs}, reverse=True)
-    own = [_priority_text(priority) for priority in priorities if len(priorities) > 1]
-    return ALL, *sorted({job.profile for job in jobs}), *own
+    found = sorted({job.priority for job in jobs}, reverse=True)
+    priorities = found if 1 < len(found) <= MOST_PRIORITIES else []
+    return ALL, *sorted({job.profile for job in jobs}), *map(priority_text, priorities)
 
 
-def _priority_text(priority: int) -> str:
+def priority_text(priority: int) -> str:
+    """Return what the group of a priority is called."""
     return f"priority {priority}"
 
 
@@ -87,7 +90,7 @@ def standings(result: CaseResult) -> tuple[Standing, ...]:
 
 
 def _cell(jobs: Sequence[JobTimes], group: str) -> Cell:
-    own = [t for t in jobs if group in (ALL, t.job.profile, _priority_text(t.job.priority))]
+    own = [t for t in jobs if group in (ALL, t.job.profile, priority_text(t.job.priority))]
     waits = [t.wait_s for t in own if t.wait_s is not None]
     mean_s = fmean(waits) if waits and len(waits) == len(own) else None
     p95_s = quantiles(t.wait_s for t in own)["p95"]

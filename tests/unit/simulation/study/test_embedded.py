@@ -26,6 +26,7 @@ from autoscaler.simulation.study.light import play
 from autoscaler.simulation.study.players import Exact
 from autoscaler.simulation.study.policies import with_driver
 from autoscaler.simulation.study.splits import Case, Work
+from autoscaler.simulation.study.tasks import placeholder_priority_of, priority_classes_of
 from autoscaler.simulation.study.unthrottled import UNTHROTTLED, unthrottled
 from tests.studies import MODEL, ONE, THREE, WHOLE, fleet, jobs
 
@@ -77,6 +78,60 @@ def test_jobs_of_higher_priority_go_first_and_nobody_has_to_go_for_them():
         assert found.evictions == 0
         order = sorted(found.jobs, key=lambda times: times.start_s)
         assert [times.job.priority for times in order] == [-5, 100, 0]
+
+
+def test_one_priority_for_all_is_none():
+    """The same run to the last figure: nobody goes before anybody else."""
+    case = case_of((0, 900, THREE), (10, 60, WHOLE), (20, 60, THREE), gpus=1)
+    own = tuple(replace(job, priority=7) for job in case.present.jobs)
+    same = replace(case, present=replace(case.present, jobs=own))
+    found = [
+        run_embedded("autoscaler", one, settings({WHOLE: 1}, policy=unthrottled()))
+        for one in (case, same)
+    ]
+    times = [[(t.start_s, t.end_s) for t in outcome.jobs] for outcome in found]
+    assert times[0] == times[1]
+
+
+def test_placeholders_come_before_pods_of_any_priority():
+    """Else figures would depend on how large the numbers are, and not on their order."""
+    rows = jobs((0, 1, ONE), (1, 1, ONE))
+    own = tuple(replace(job, priority=place) for place, job in enumerate(rows))
+    case = replace(case_of(), present=Work(own, 60.0))
+    assert placeholder_priority_of(priority_classes_of(case)) == 2
+    assert placeholder_priority_of({}) == 1
+
+
+@pytest.mark.parametrize("driver", list(Driver))
+def test_an_evicted_job_begins_anew(driver):
+    """Its pod has an owner where a policy may evict it, and what it lost is counted."""
+    rules = {**UNTHROTTLED["disruption"], "eviction": {"enabled": True, "jobs": True}}
+    policy = Policy.model_validate_json(json.dumps({**UNTHROTTLED, "disruption": rules}))
+    case = case_of((0, 4000, ONE), *[(600.0, 900, WHOLE)] * 3, gpus=1)
+    run = settings({ONE: 7}, policy=with_driver(policy, driver), driver=driver)
+    outcome = run_embedded("autoscaler", case, run)
+    assert problems_of(outcome, case) == []
+    assert outcome.evictions == 1
+    (first, *_) = outcome.jobs
+    assert (first.restarts, first.lost_s > 500) == (1, True)
+    assert all(times.end_s is not None for times in outcome.jobs)
+
+
+def test_a_job_whose_pod_is_gone_holds_nothing_any_more():
+    """It never ends, and whoever has its instance next shares it with nobody."""
+
+    def plan(world):
+        def delete():
+            world.platform.client.delete(PODS, "jobs", "job-000000")
+
+        world.engine.call_at(MONDAY_S + 100, delete)
+
+    case = case_of((0, 600, WHOLE), (200, 600, WHOLE), gpus=1)
+    outcome = run_embedded("static", case, settings({WHOLE: 1}), plan)
+    first, second = outcome.jobs
+    assert (first.end_s, second.end_s is not None) == (None, True)
+    assert 100 <= first.until_s < second.start_s
+    assert problems_of(outcome, case) == []
 
 
 def test_a_job_runs_to_its_last_millisecond():
