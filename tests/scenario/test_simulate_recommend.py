@@ -140,8 +140,8 @@ def test_a_policy_for_other_gpus_is_refused(shell, trace, tmp_path):
     [
         (["--budget", "20"], 65, "a budget of 20 simulated days is too small"),
         (["--split", "resampled"], 65, "--recommend draws days itself"),
-        (["--seeds", "2"], 65, "one load and one seed at a time"),
-        (["--load", "0.05,0.1"], 65, "one load and one seed at a time"),
+        (["--seeds", "2"], 65, "one load, one seed and one cluster at a time"),
+        (["--load", "0.05,0.1"], 65, "one load, one seed and one cluster at a time"),
         (["--days", "2:5"], 65, "3 days to be judged on are too few for advice"),
         (["--write", "/none/policy.yaml"], 65, "/none/policy.yaml: cannot be written"),
         (["--report", "page.html"], 64, "--recommend draws and keeps nothing"),

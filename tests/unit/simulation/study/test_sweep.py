@@ -118,7 +118,7 @@ def test_a_case_that_cannot_be_made_does_not_stop_the_others(entries, comparison
             entries[0].comparison, recipes=(replace(entries[0].recipe, peak="2g:2.5"),)
         ),
     )
-    with pytest.raises(ConfigError, match=r"base_0.4: no past job asked for"):
+    with pytest.raises(ConfigError, match=r"base_0\.4: peak 2g\.10gb:2\.5: no past job"):
         sweep((broken, entries[1]), "code")
     assert read_case(entries[0].path) is None
     assert read_case(entries[1].path) is not None
