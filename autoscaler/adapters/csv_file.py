@@ -52,20 +52,15 @@ class CsvFile:
         hint = "" if len(self.columns) != 1 else self._hint()
         return ConfigError(f"{self.path}:1: there is no column {name}; columns: {there}{hint}")
 
-    def has(self, name: str) -> bool:
-        """Say whether an optional column is there.
+    def require_spelling(self, *names: str) -> None:
+        """Refuse a column that is spelled almost as an optional one.
 
-        Raises
-        ------
-        ConfigError
-            When one is spelled almost so: what it says would be left out without a word.
+        What it says would be left out without a word.
         """
-        if name in self.columns:
-            return True
         for own in self.columns:
-            if own.strip().lower() == name:
+            name = own.strip().lower()
+            if name in names and name not in self.columns:
                 raise ConfigError(f"{self.path}:1: column {own!r}: write {name!r}")
-        return False
 
     def _hint(self) -> str:
         """Say what a header of one column probably is: a table set apart by something else."""

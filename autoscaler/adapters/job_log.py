@@ -124,6 +124,7 @@ class _Reader:
             raise file.lacks(ARRIVAL)
         if DURATION not in self._columns and END not in self._columns:
             raise file.lacks(f"{DURATION} or {END}")
+        file.require_spelling(COUNT)
 
     def arrival_s(self, line: int, row: Row) -> float:
         """Return when it was asked for."""
@@ -154,8 +155,6 @@ class _Reader:
 
     def number(self, line: int, row: Row) -> int:
         """Return how many instances."""
-        if not self._file.has(COUNT):
-            return 1
         found = self._file.whole(line, row, COUNT)
         if found is None:
             return 1

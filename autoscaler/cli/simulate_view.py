@@ -11,7 +11,7 @@ from autoscaler.domain.journal.rollout import Result
 from autoscaler.simulation.study.contrast import MARK
 from autoscaler.simulation.study.figures import Json
 from autoscaler.simulation.study.peaks import ANNOUNCED
-from autoscaler.simulation.study.report.standing import MOST_PRIORITIES, priority_text
+from autoscaler.simulation.study.report.standing import priorities_shown, priority_text
 
 Figures = Mapping[str, object]
 NUMBER = re.compile(r"\d[\d,.]*")
@@ -143,11 +143,9 @@ def _waits_table(runs: Sequence[Figures]) -> Table:
 def _waits_of(run: Figures) -> dict[str, object]:
     """Return how long jobs waited, by profile and, if there are several, by priority."""
     found = dict(_of(run, "p95Wait"))
-    priorities = sorted(map(int, _of(run, "byPriority")), reverse=True)
-    if len(priorities) <= MOST_PRIORITIES:
-        for own in priorities:
-            group = _of(_of(run, "byPriority"), str(own))
-            found[priority_text(own)] = _of(group, "wait").get("p95")
+    groups = _of(run, "byPriority")
+    for own in priorities_shown(map(int, groups)):
+        found[priority_text(own)] = _of(_of(groups, str(own)), "wait").get("p95")
     return found
 
 

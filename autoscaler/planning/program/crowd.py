@@ -15,7 +15,7 @@ from autoscaler.domain.mig.strategy import Strategy
 from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.planning.program.departure import Departures
 from autoscaler.planning.program.fleet import is_movable
-from autoscaler.planning.program.keeping import keepable, may_wait_for
+from autoscaler.planning.program.keeping import Place, keepable, may_wait_for
 from autoscaler.planning.program.order import shapes_of
 from autoscaler.planning.program.targets import Way
 from autoscaler.planning.program.units import free_of
@@ -24,8 +24,6 @@ from autoscaler.planning.program.worth import Worth
 # GPUs that are considered for an eviction, those with the least work to lose first: each
 # makes its node a kind of its own, and so the program of a large fleet larger.
 MAX_EVICTED_GPUS = 200
-
-Place = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from autoscaler.domain.mig.geometry import Geometry
 from autoscaler.domain.policy.policy import Driver, Policy
 from autoscaler.planning.program.cost import Cost
 from autoscaler.planning.program.drain import Drain, Stay, drain_of
+from autoscaler.planning.program.keeping import Place
 from autoscaler.planning.program.targets import Leavers, Target, Way
 from autoscaler.planning.program.worth import Worth
 
@@ -82,11 +83,11 @@ class Departures:
 
     policy: Policy
     worth: Worth
-    holders: Mapping[tuple[str, int], tuple[Holder, ...]] = field(default_factory=dict)
+    holders: Mapping[Place, tuple[Holder, ...]] = field(default_factory=dict)
     want_of: Mapping[tuple[Counts, frozenset[str], float], int] = field(default_factory=dict)
     limit_of: Mapping[str, int] = field(default_factory=dict)
     freed: Mapping[str, float] = field(default_factory=dict)
-    keepable: Mapping[tuple[str, int], bool] = field(default_factory=dict)
+    keepable: Mapping[Place, bool] = field(default_factory=dict)
     _made: dict[tuple[Likeness, Way, Geometry | None], Emptying | None] = field(
         default_factory=dict
     )

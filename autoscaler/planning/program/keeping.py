@@ -90,9 +90,10 @@ def keepable(
             held = sum((gpu.held[able[node.name][1]] for gpu in node.gpus), 0)
             own.in_use += held
             own.waiting += held if node.journal is not None and node.journal.is_waiting else 0
-    entitled = {key: home.get((key[0], resource_name(key[1]))) for key in numbers}
     surplus = {
-        key: numbers[key].in_use - own for key, own in entitled.items() if own is not None
+        key: own.in_use - home[key[0], resource_name(key[1])]
+        for key, own in numbers.items()
+        if (key[0], resource_name(key[1])) in home
     }
     left = {
         key: max(LEAST, MOST_PER_SURPLUS * own) - numbers[key].waiting

@@ -115,13 +115,38 @@ def read_trace(path: Path, column: str) -> Trace:
         if name not in file.columns:
             raise file.lacks(name)
 
-    def job(line: int, record: Row, text: str) -> Job:
+    def times_s(line: int, record: Row) -> tuple[float, float]:
         arrival_s, run_s = (span_of(file, line, record, c) for c in (ARRIVAL, DURATION))
-        return arrival_s, run_s, text
+        return arrival_s, run_s
 
-    found = jobs_in(file, DURATION, lambda _, record: record[chosen].strip(), job)
+    return trace_by_profile(file, chosen, DURATION, times_s)
+
+
+def trace_by_profile(
+    file: CsvFile,
+    column: str,
+    duration: str,
+    times_s: Callable[[int, Row], tuple[float, float]],
+) -> Trace:
+    """Return the trace of a file whose jobs name their profile.
+
+    Pods without a GPU are no jobs of it, and nothing is said of them.
+
+    Parameters
+    ----------
+    column, duration
+        Columns of profiles and of durations.
+    times_s
+        Returns arrival and run time of a line in seconds.
+    """
+    path = Path(file.path)
+
+    def job(line: int, record: Row, profile: str) -> Job:
+        return *times_s(line, record), profile
+
+    found = jobs_in(file, duration, lambda _, record: record[column].strip(), job)
     if not found.rows:
-        raise ConfigError(f"{path}: no row has a duration and a value of {chosen}")
+        raise ConfigError(f"{path}: no row has a duration and a value of {column}")
     return trace_of(path, found.rows, left_out(path, found.unfinished, NO_DURATION))
 
 
@@ -159,6 +184,7 @@ def jobs_in(
     job
         Returns the job of a line that has both.
     """
+    file.require_spelling(COUNT, PRIORITY)
     rows: list[TraceRow] = []
     without_gpu = unfinished = 0
     for line, record in file.rows():
@@ -195,7 +221,7 @@ def column_of(file: CsvFile) -> str:
 
 def count_of(file: CsvFile, line: int, record: Row) -> int:
     """Return how many instances a row asks for, 1 where it does not say."""
-    found = file.whole(line, record, COUNT) if file.has(COUNT) else None
+    found = file.whole(line, record, COUNT)
     if found is not None and not 0 <= found <= MOST_INSTANCES:
         raise file.wrong(line, COUNT, record[COUNT], f"not from 0 to {MOST_INSTANCES}")
     return 1 if found is None else found
@@ -203,7 +229,7 @@ def count_of(file: CsvFile, line: int, record: Row) -> int:
 
 def priority_of(file: CsvFile, line: int, record: Row) -> int:
     """Return the priority of a row, 0 where it does not say."""
-    found = file.whole(line, record, PRIORITY) if file.has(PRIORITY) else None
+    found = file.whole(line, record, PRIORITY)
     if found is not None and abs(found) > MOST_PRIORITY:
         problem = f"not from -{MOST_PRIORITY:,} to {MOST_PRIORITY:,}"
         raise file.wrong(line, PRIORITY, record[PRIORITY], problem)

@@ -62,12 +62,19 @@ def run_of(shell, *arguments):
     return run
 
 
+def with_priorities(folder, priority_of):
+    """Return the path of the trace with priorities, each by the place of its row."""
+    head, *lines = TRACE.splitlines()
+    rows = [f"{line},{priority_of(place)}" for place, line in enumerate(lines)]
+    path = folder / "own.csv"
+    path.write_text("\n".join([f"{head},priority", *rows, ""]))
+    return str(path)
+
+
 def test_waits_are_shown_by_priority_where_a_column_says_it(shell, jobs):
     """Who goes first waits less; in the JSON, the wide table and the page."""
-    head, *lines = TRACE.splitlines()
-    rows = [f"{line},{100 * (place % 2)}" for place, line in enumerate(lines)]
-    (jobs / "own.csv").write_text("\n".join([f"{head},priority", *rows, ""]))
-    page, own = jobs / "page.html", str(jobs / "own.csv")
+    own = with_priorities(jobs, lambda place: 100 * (place % 2))
+    page = jobs / "page.html"
     run = run_of(shell, "--trace", own, "--load", "0.9", "--report", str(page))
     waits = {priority: group["meanWait"] for priority, group in run["byPriority"].items()}
     assert set(waits) == {"0", "100"}
@@ -80,10 +87,8 @@ def test_waits_are_shown_by_priority_where_a_column_says_it(shell, jobs):
 
 def test_of_very_many_priorities_none_is_shown_in_tables(shell, jobs):
     """They would fill them; the JSON has all."""
-    head, *lines = TRACE.splitlines()
-    rows = [f"{line},{place}" for place, line in enumerate(lines)]
-    (jobs / "own.csv").write_text("\n".join([f"{head},priority", *rows, ""]))
-    page, own = jobs / "page.html", str(jobs / "own.csv")
+    own = with_priorities(jobs, lambda place: place)
+    page = jobs / "page.html"
     told = shell.run("simulate", "--trace", own, *QUICK, "-o", "wide", "--report", str(page))
     assert told.code == ExitCode.OK
     assert "priority" not in told.out.partition("p95 wait s")[2]

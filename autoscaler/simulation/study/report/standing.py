@@ -1,6 +1,6 @@
 """Who wins where: policies by profile, and how sure a difference is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -63,9 +63,14 @@ class Standing:
 def groups_of(result: CaseResult) -> tuple[str, ...]:
     """Return all jobs together, then each profile, then each priority if there are some."""
     jobs = result.case.present.jobs
-    found = sorted({job.priority for job in jobs}, reverse=True)
-    priorities = found if 1 < len(found) <= MOST_PRIORITIES else []
+    priorities = priorities_shown(job.priority for job in jobs)
     return ALL, *sorted({job.profile for job in jobs}), *map(priority_text, priorities)
+
+
+def priorities_shown(found: Iterable[int]) -> list[int]:
+    """Return the priorities of jobs that tables have, the highest first; none of one only."""
+    distinct = sorted(set(found), reverse=True)
+    return distinct if 1 < len(distinct) <= MOST_PRIORITIES else []
 
 
 def priority_text(priority: int) -> str:

@@ -32,6 +32,7 @@ from autoscaler.simulation.study.trace_file import (
     Trace,
     jobs_in,
     left_out,
+    trace_by_profile,
     trace_of,
 )
 
@@ -150,15 +151,7 @@ def _read(path: Path, model: GpuModel) -> Trace:
 def _read_profiles(path: Path, model: GpuModel, column: str) -> Trace:
     file = read_csv(path)
     reader = _reader_of(file, model, (column,))
-
-    def job(line: int, record: Row, profile: str) -> Job:
-        return *reader.times_s(line, record), profile
-
-    found = jobs_in(file, reader.duration, lambda _, record: record[column].strip(), job)
-    if not found.rows:
-        raise ConfigError(f"{path}: no row has a duration and a value of {column}")
-    # A pod without a GPU is no job of a trace, as in any other with profiles.
-    return trace_of(path, found.rows, left_out(path, found.unfinished, NO_DURATION))
+    return trace_by_profile(file, column, reader.duration, reader.times_s)
 
 
 @dataclass(frozen=True, slots=True)
